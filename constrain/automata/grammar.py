@@ -1,0 +1,192 @@
+"""The grammar representation that every front end builds and the engine runs.
+
+A grammar is a graph of nodes. Four kinds are enough:
+
+    Lexeme   a run of bytes in a regular language: a string, a number, a keyword, whitespace
+    Union    one of several nodes (parallel threads decide which)
+    Frame    a small automaton over bytes ("layout") whose states can *call* other nodes; with a shape it keeps registers:
+               ObjectShape  which keys were emitted, which may follow, when it may close
+               ArrayShape   how many items were emitted
+    Lazy     a node that is built when the stack first reaches it
+
+Layouts are data: JSON objects, and any other notation for keyed values, differ in their layout and share the shape.
+Invariant kept by the builders: every node has at least one word. An impossible alternative is left out, an impossible
+optional key has the value None (the key is forbidden), an impossible required part makes the whole node impossible.
+
+The interpreter in `oracle.py` runs this representation directly; `program.py` encodes it for the kernels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import IntEnum
+
+from ..languages.dfa import DFA
+
+__all__ = [
+    "ArrayShape",
+    "Call",
+    "Frame",
+    "Guard",
+    "Layout",
+    "LayoutState",
+    "Lazy",
+    "Lexeme",
+    "Node",
+    "ObjectShape",
+    "Select",
+    "Skin",
+    "Space",
+    "Union",
+    "resolve",
+]
+
+
+class Node:
+    """A nonterminal of the grammar; compared by identity."""
+
+    __slots__ = ()
+
+
+class Skin(IntEnum):
+    """How the characters of a lexeme are written.
+
+    RAW:         as they are; the lexeme ends where its language accepts and the context takes over.
+    JSON_STRING: between quotes, with JSON escapes (RFC 8259 section 7); every spelling of a value is the value.
+    """
+
+    RAW = 0
+    JSON_STRING = 1
+
+
+@dataclass(eq=False)
+class Lexeme(Node):
+    """words ∪ {w in dfa : min_chars <= characters of w <= max_chars}.
+
+    words: distinct, sorted, each the UTF-8 bytes of a value; they are not subject to the character bounds.
+    dfa:   needs `has_interval_lengths` where a bound is given.
+    """
+
+    words: tuple[bytes, ...] = ()
+    dfa: DFA | None = None
+    min_chars: int = 0
+    max_chars: int | None = None
+    skin: Skin = Skin.RAW
+
+
+@dataclass(eq=False)
+class Union(Node):
+    alternatives: tuple[Node, ...]
+
+
+@dataclass(eq=False)
+class Lazy(Node):
+    """`build` is called once, under the grammar's lock. `first`, if given, is a superset of the first bytes."""
+
+    build: Callable[[], Node]
+    first: frozenset[int] | None = None
+    built: Node | None = None
+
+
+@dataclass(eq=False)
+class ObjectShape:
+    """What the members of an object must be.
+
+    keys:     declared keys, UTF-8, sorted bytewise.      values: node per key; None forbids the key.
+    required: per key.      rank: per key its place when the order of members is fixed (additional keys come last); None: any order.
+    extra:    automaton of the additional keys, labelled with an index into extra_values; None: no additional keys.
+              A declared key is never an additional one, whatever `extra` accepts. No key occurs twice.
+    The builder has checked that min_members can be reached.
+    """
+
+    keys: tuple[bytes, ...] = ()
+    values: tuple[Node | None, ...] = ()
+    required: tuple[bool, ...] = ()
+    rank: tuple[int, ...] | None = None
+    extra: DFA | None = None
+    extra_values: tuple[Node, ...] = ()
+    min_members: int = 0
+    max_members: int | None = None
+
+
+@dataclass(eq=False)
+class ArrayShape:
+    """Item i follows prefix[i], later ones `rest` (None: no further items).
+
+    The builder has checked that min_items can be reached.
+    """
+
+    prefix: tuple[Node, ...] = ()
+    rest: Node | None = None
+    min_items: int = 0
+    max_items: int | None = None
+
+
+class Select(IntEnum):
+    """What a call calls: a fixed node, or what the shape's registers choose."""
+
+    NODE = 0
+    KEY = 1
+    VALUE = 2
+    ITEM = 3
+
+
+class Guard(IntEnum):
+    """Condition on the registers for entering a layout state."""
+
+    NONE = 0
+    MORE = 1
+    """A further member or item may follow."""
+    CLOSE = 2
+    """Nothing required is missing."""
+
+
+@dataclass(frozen=True)
+class Space:
+    """Bounded JSON whitespace: at most `newlines` line feeds and base + per_level * depth other blanks in one run."""
+
+    newlines: int = 2
+    base: int = 64
+    per_level: int = 8
+
+
+@dataclass(frozen=True, eq=False)
+class Call:
+    select: Select
+    returns: int
+    node: Node | None = None
+    """Only for Select.NODE."""
+
+
+@dataclass(frozen=True, eq=False)
+class LayoutState:
+    """edges: byte -> state. `space`: JSON whitespace may stand here. `final`: the frame may end here."""
+
+    edges: tuple[tuple[int, int], ...] = ()
+    calls: tuple[Call, ...] = ()
+    guard: Guard = Guard.NONE
+    space: Space | None = None
+    final: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """States of a frame; 0 is the start."""
+
+    states: tuple[LayoutState, ...]
+
+
+@dataclass(eq=False)
+class Frame(Node):
+    layout: Layout
+    shape: ObjectShape | ArrayShape | None = None
+
+
+def resolve(node: Node) -> Node:
+    """The node behind a Lazy one, built now if need be. Call under the grammar's lock."""
+    while isinstance(node, Lazy):
+        if node.built is None:
+            node.built = node.build()
+        node = node.built
+    return node
