@@ -1,0 +1,520 @@
+"""The reference interpreter: runs a grammar byte by byte, in plain Python, as directly as it can be said.
+
+It is the oracle that the kernels are tested against token by token, the engine of `grammar.accepts` and `constrain check`,
+and the source of explanations. Nothing here is shared with the kernels but the grammar itself: contents are kept as bytes,
+emitted keys as sets, and every question of viability ("is there a completion?") is asked from first principles.
+
+A *thread* is one way to read the text so far: a node, a position in it, its registers, and the frame to return to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from ..languages.dfa import DFA
+from .grammar import ArrayShape, Call, Frame, Guard, Lexeme, Node, ObjectShape, Select, Skin, Union, resolve
+
+__all__ = ["Oracle", "Thread", "children", "nullable"]
+
+BLANKS = b" \t\n\r"
+QUOTE, BACKSLASH = ord('"'), ord("\\")
+SHORT_ESCAPES = {ord(k): ord(v) for k, v in zip('"\\/bfnrt', '"\\/\b\f\n\r\t', strict=True)}
+HEX = frozenset(b"0123456789abcdefABCDEF")
+
+
+class Members(NamedTuple):
+    """Registers of an object frame: keys in the order they were emitted, and the one whose value comes next."""
+
+    emitted: tuple[bytes, ...] = ()
+
+
+class Items(NamedTuple):
+    """Registers of an array frame."""
+
+    count: int = 0
+
+
+class Text(NamedTuple):
+    """Position in a lexeme: the decoded content so far, and the raw bytes of an escape not finished yet."""
+
+    content: bytes = b""
+    escape: bytes = b""
+
+
+class Place(NamedTuple):
+    """Position in a frame: the layout state, and the whitespace run so far."""
+
+    state: int = 0
+    blanks: int = 0
+    newlines: int = 0
+
+
+class Thread(NamedTuple):
+    node: Node | None  # None: the whole output is complete
+    position: Text | Place | None
+    registers: Members | Items | None
+    parent: Thread | None  # the calling frame, already moved to the state that it returns to
+    depth: int
+
+
+DONE = Thread(None, None, None, None, 0)
+
+
+@dataclass(frozen=True)
+class Oracle:
+    """Interpreter of the grammar under `root`. any_space lifts the bounds on whitespace runs (for checking texts)."""
+
+    root: Node
+    any_space: bool = False
+
+    def accepts(self, data: bytes) -> bool:
+        """Whether `data` is a whole word of the grammar."""
+        threads, used = self.run(data)
+        return used == len(data) and self.is_accepting(threads)
+
+    def run(self, data: bytes) -> tuple[list[Thread], int]:
+        """Threads after the longest viable prefix of `data`, and its length."""
+        threads = self.start()
+        for i, byte in enumerate(data):
+            following = self.advance(threads, byte)
+            if not following:
+                return threads, i
+            threads = following
+        return threads, len(data)
+
+    def start(self) -> list[Thread]:
+        """The threads before the first byte: frames that call the root are implied by parent None."""
+        return [Thread(_Root(self.root), Place(), None, None, -1)]
+
+    def advance(self, threads: Iterable[Thread], byte: int) -> list[Thread]:
+        """Every way to read one more byte; equal threads are merged."""
+        return list(dict.fromkeys(t for thread in threads for u in self.closure(thread) for t in self._consume(u, byte)))
+
+    def is_accepting(self, threads: Iterable[Thread]) -> bool:
+        return any(u is DONE for thread in threads for u in self.closure(thread))
+
+    def closure(self, thread: Thread) -> Iterator[Thread]:
+        """`thread` and all that it can become without reading: returns to callers, and calls that match nothing."""
+        todo, seen = [thread], {thread}
+        while todo:
+            this = todo.pop()
+            yield this
+            for other in self._silent(this):
+                if other not in seen:
+                    seen.add(other)
+                    todo.append(other)
+
+    # One step without input ------------------------------------------------------------------------------------------
+
+    def _silent(self, thread: Thread) -> Iterator[Thread]:
+        node = thread.node
+        if isinstance(node, Lexeme):
+            if node.skin is Skin.RAW and thread.position.content is not None and self._label(thread) >= 0:
+                yield from self._return(thread)
+        elif isinstance(node, _Root):
+            if thread.position.state == 1:
+                yield DONE
+            elif nullable(node.node):
+                yield DONE
+        elif isinstance(node, Frame):
+            state = node.layout.states[thread.position.state]
+            if state.final:
+                yield from self._return(thread)
+            for call in state.calls:
+                if call.select is Select.NODE and nullable(call.node):
+                    moved = self._enter_state(thread, call.returns)
+                    if moved is not None:
+                        yield moved
+
+    def _return(self, thread: Thread) -> Iterator[Thread]:
+        """Give control back to the calling frame; a key is recorded there, if it may be."""
+        parent = thread.parent
+        shape = getattr(parent.node, "shape", None)
+        if isinstance(shape, ObjectShape) and isinstance(thread.node, _KeyLexeme):
+            key = thread.position.content
+            if key not in _allowed_keys(shape, parent.registers, [key]):
+                return
+            parent = parent._replace(registers=Members((*parent.registers.emitted, key)))
+        yield parent
+
+    # One step with input ---------------------------------------------------------------------------------------------
+
+    def _consume(self, thread: Thread, byte: int) -> Iterator[Thread]:
+        node = thread.node
+        if isinstance(node, Lexeme):
+            yield from self._consume_text(thread, byte)
+        elif isinstance(node, _Root):
+            if thread.position.state == 0:
+                yield from self._enter(node.node, byte, thread._replace(position=Place(1)))
+        elif isinstance(node, Frame):
+            state = node.layout.states[thread.position.state]
+            if state.space is not None and byte in BLANKS:
+                yield from self._consume_space(thread, byte)
+            for edge, target in state.edges:
+                if edge == byte:
+                    moved = self._enter_state(thread, target)
+                    if moved is not None:
+                        yield moved
+            for call in state.calls:
+                yield from self._call(thread, call, byte)
+
+    def _consume_space(self, thread: Thread, byte: int) -> Iterator[Thread]:
+        space = thread.node.layout.states[thread.position.state].space
+        blanks, newlines = thread.position.blanks, thread.position.newlines
+        if byte == ord("\n"):
+            newlines += 1
+        else:
+            blanks += 1
+        if self.any_space:
+            yield thread
+        elif newlines <= space.newlines and blanks <= space.base + space.per_level * thread.depth:
+            yield thread._replace(position=thread.position._replace(blanks=blanks, newlines=newlines))
+
+    def _call(self, thread: Thread, call: Call, byte: int) -> Iterator[Thread]:
+        node, caller = callee(thread, call)
+        if node is None:
+            return
+        caller = self._enter_state(caller, call.returns)
+        if caller is not None:
+            yield from self._enter(node, byte, caller)
+
+    def _enter(self, node: Node, byte: int, parent: Thread) -> Iterator[Thread]:
+        """All ways to start `node`, called by `parent`, with `byte`."""
+        node = resolve(node)
+        if isinstance(node, Union):
+            for alternative in node.alternatives:
+                yield from self._enter(alternative, byte, parent)
+        elif isinstance(node, Lexeme):
+            if node.skin is Skin.RAW:
+                yield from self._consume_text(Thread(node, Text(), None, parent, parent.depth + 1), byte)
+            elif byte == QUOTE:
+                thread = Thread(node, Text(), None, parent, parent.depth + 1)
+                if self._viable(thread, b""):
+                    yield thread
+        elif isinstance(node, Frame):
+            registers = {ObjectShape: Members(), ArrayShape: Items()}.get(type(node.shape))
+            yield from self._consume(Thread(node, Place(), registers, parent, parent.depth + 1), byte)
+
+    def _enter_state(self, thread: Thread, target: int) -> Thread | None:
+        """The frame in another layout state, if that state's guard lets it in."""
+        guard, shape = thread.node.layout.states[target].guard if isinstance(thread.node, Frame) else 0, None
+        if guard:
+            shape = thread.node.shape
+            if guard is Guard.CLOSE and not _may_close(shape, thread.registers):
+                return None
+            if guard is Guard.MORE and not _may_continue(shape, thread.registers):
+                return None
+        return thread._replace(position=Place(target))
+
+    # Lexemes -----------------------------------------------------------------------------------------------------------
+
+    def _consume_text(self, thread: Thread, byte: int) -> Iterator[Thread]:
+        node, (content, escape) = thread.node, thread.position
+        if node.skin is Skin.RAW:
+            if self._viable(thread, content + bytes([byte])):
+                yield thread._replace(position=Text(content + bytes([byte])))
+            return
+        if escape:
+            escape += bytes([byte])
+            decoded = _decode_escape(escape)
+            if decoded is None:
+                return
+            if isinstance(decoded, int):
+                decoded = chr(decoded).encode()
+                if self._viable(thread, content + decoded):
+                    yield thread._replace(position=Text(content + decoded))
+            elif any(self._some_char(thread, content, low, high) for low, high in decoded):
+                yield thread._replace(position=Text(content, escape))
+        elif byte == BACKSLASH:
+            starts = [(c, c) for c in SHORT_ESCAPES.values()] + [(0, 0xD7FF), (0xE000, 0x10FFFF)]
+            if any(self._some_char(thread, content, low, high) for low, high in starts):
+                yield thread._replace(position=Text(content, b"\\"))
+        elif byte == QUOTE:
+            if self._label(thread) >= 0:
+                yield from self._return(thread)
+        elif byte >= 0x20 and self._viable(thread, content + bytes([byte])):
+            yield thread._replace(position=Text(content + bytes([byte])))
+
+    def _label(self, thread: Thread) -> int:
+        """Whether the content so far is a word of the lexeme (>= 0)."""
+        node, content = thread.node, thread.position.content
+        if content in node.words:
+            return 0
+        label = node.dfa.label(content) if node.dfa is not None else -1
+        if label >= 0 and node.min_chars <= _chars(content) <= _most(node.max_chars):
+            return label
+        return -1
+
+    def _viable(self, thread: Thread, content: bytes) -> bool:
+        """Whether some word of the lexeme starts with `content`; for keys, some key that may be emitted now."""
+        node = thread.node
+        if isinstance(node, _KeyLexeme):
+            return _key_viable(thread.parent.node.shape, thread.parent.registers, content)
+        if any(word.startswith(content) for word in node.words):
+            return True
+        return _dfa_viable(node.dfa, content, node.min_chars, node.max_chars)
+
+    def _some_char(self, thread: Thread, content: bytes, low: int, high: int) -> bool:
+        """Whether the content can go on with some character in low..high (not a surrogate)."""
+        return any(self._viable(thread, content + c) for c in _next_chars(thread, content, low, high))
+
+
+class _Root(Node):
+    """The frame below everything: calls the root node, then ends."""
+
+    __slots__ = ("node",)
+
+    def __init__(self, node: Node) -> None:
+        self.node = node
+
+
+@dataclass(eq=False)
+class _KeyLexeme(Lexeme):
+    """The keys of an object, as a lexeme; what is allowed depends on the registers of the object's frame."""
+
+
+_key_lexemes: dict[int, tuple[ObjectShape, _KeyLexeme]] = {}
+
+
+def key_lexeme(shape: ObjectShape) -> _KeyLexeme:
+    """The key lexeme of a shape; one object per shape, so that threads compare equal."""
+    found = shape.__dict__.get("_key_lexeme")
+    if found is None:
+        words = tuple(k for k, v in zip(shape.keys, shape.values, strict=True) if v is not None)
+        found = shape.__dict__["_key_lexeme"] = _KeyLexeme(words, shape.extra, skin=Skin.JSON_STRING)
+    return found
+
+
+def nullable(node: Node) -> bool:
+    """Whether the empty text is a word of `node`."""
+    node = resolve(node)
+    if isinstance(node, Union):
+        return any(map(nullable, node.alternatives))
+    if isinstance(node, Lexeme):
+        return node.skin is Skin.RAW and (
+            b"" in node.words
+            or (node.dfa is not None and not node.dfa.is_empty and node.dfa.labels[0] >= 0 and node.min_chars == 0)
+        )
+    return isinstance(node, Frame) and node.layout.states[0].final
+
+
+def callee(thread: Thread, call: Call) -> tuple[Node | None, Thread]:
+    """The node that `call` calls for the thread's registers (None: none may follow), and the caller afterwards."""
+    if call.select is Select.NODE:
+        return call.node, thread
+    shape, registers = thread.node.shape, thread.registers
+    if call.select is Select.KEY:
+        return key_lexeme(shape), thread
+    if call.select is Select.VALUE:
+        key = registers.emitted[-1]
+        if key in shape.keys:
+            return shape.values[shape.keys.index(key)], thread
+        return shape.extra_values[shape.extra.label(key)], thread
+    if not _may_continue(shape, registers):
+        return None, thread
+    item = shape.prefix[registers.count] if registers.count < len(shape.prefix) else shape.rest
+    return item, thread._replace(registers=Items(registers.count + 1))
+
+
+def children(node: Node) -> Iterator[Node]:
+    """Nodes that `node` can call, resolved."""
+    node = resolve(node)
+    if isinstance(node, Union):
+        yield from map(resolve, node.alternatives)
+    elif isinstance(node, Frame):
+        yield from (resolve(c.node) for s in node.layout.states for c in s.calls if c.node is not None)
+        if isinstance(node.shape, ObjectShape):
+            yield from (resolve(v) for v in (*node.shape.values, *node.shape.extra_values) if v is not None)
+        elif isinstance(node.shape, ArrayShape):
+            yield from (resolve(v) for v in (*node.shape.prefix, node.shape.rest) if v is not None)
+
+
+# What shapes allow ---------------------------------------------------------------------------------------------------
+
+
+def _may_close(shape: ObjectShape | ArrayShape, registers: Members | Items) -> bool:
+    if isinstance(shape, ArrayShape):
+        return registers.count >= shape.min_items
+    return len(registers.emitted) >= shape.min_members and not _missing(shape, registers.emitted)
+
+
+def _may_continue(shape: ObjectShape | ArrayShape, registers: Members | Items) -> bool:
+    if isinstance(shape, ArrayShape):
+        child = registers.count < len(shape.prefix) or shape.rest is not None
+        return child and registers.count < _most(shape.max_items)
+    return _key_viable(shape, registers, b"")
+
+
+def _missing(shape: ObjectShape, emitted: Iterable[bytes]) -> set[bytes]:
+    return {k for k, needed in zip(shape.keys, shape.required, strict=True) if needed} - set(emitted)
+
+
+def _allowed_keys(shape: ObjectShape, registers: Members, candidates: Iterable[bytes]) -> set[bytes]:
+    """The candidates that may be emitted next, such that the object can still be completed."""
+    emitted, place = registers.emitted, {k: i for i, k in enumerate(shape.keys)}
+    missing = _missing(shape, emitted)
+    result = set()
+    for key in candidates:
+        declared = key in place
+        if key in emitted or (declared and shape.values[place[key]] is None):
+            continue
+        if not declared and (shape.extra is None or shape.extra.label(key) < 0):
+            continue
+        if len(emitted) + 1 + len(missing - {key}) > _most(shape.max_members):
+            continue
+        if shape.rank is not None and not _in_order(shape, emitted, key, missing):
+            continue
+        result.add(key)
+    return result
+
+
+def _in_order(shape: ObjectShape, emitted: tuple[bytes, ...], key: bytes, missing: set[bytes]) -> bool:
+    """Whether `key` may come next under a fixed order: none skipped that is required, and enough left for the minimum."""
+    rank = dict(zip(shape.keys, shape.rank, strict=True))
+    last = len(rank)  # additional keys come after all declared ones
+
+    def position(k: bytes) -> int:
+        return rank.get(k, last)
+
+    here = position(key)
+    if any(position(k) > here or (position(k) == here and here < last) for k in emitted):
+        return False
+    if any(position(k) < here for k in missing):
+        return False
+    if shape.extra is not None:
+        return True
+    left = sum(1 for k, v in zip(shape.keys, shape.values, strict=True) if v is not None and rank[k] > here)
+    return len(emitted) + 1 + left >= shape.min_members
+
+
+def _key_viable(shape: ObjectShape, registers: Members, content: bytes) -> bool:
+    """Whether some key that starts with `content` may be emitted next."""
+    if _allowed_keys(shape, registers, [k for k in shape.keys if k.startswith(content)]):
+        return True
+    if shape.extra is None or not _dfa_viable(shape.extra, content, 0, None):
+        return False
+    emitted, missing = registers.emitted, _missing(shape, registers.emitted)
+    if len(emitted) + 1 + len(missing) > _most(shape.max_members) or (shape.rank is not None and missing):
+        return False
+    # an additional key: one that is neither declared nor emitted must be left
+    taken = {k for k in (*shape.keys, *emitted) if k.startswith(content) and shape.extra.label(k) >= 0}
+    return _more_words_than(shape.extra, shape.extra.run(content), len(taken))
+
+
+def _more_words_than(dfa: DFA, state: int, bound: int) -> bool:
+    """Whether more than `bound` words lead from `state` to acceptance: breadth first, stopping early."""
+    found, layer, steps = 0, {state: 1}, 0
+    while layer:
+        found += sum(ways for s, ways in layer.items() if dfa.labels[s] >= 0)
+        if found > bound:
+            return True
+        steps += 1
+        if steps > dfa.n_states:  # longer than any simple path: a loop, so there are infinitely many
+            return True
+        following: dict[int, int] = {}
+        for s, ways in layer.items():
+            for byte in range(256):
+                t = dfa.step(s, byte)
+                if t >= 0:
+                    following[t] = following.get(t, 0) + ways
+        layer = following
+    return False
+
+
+def _dfa_viable(dfa: DFA | None, content: bytes, min_chars: int, max_chars: int | None) -> bool:
+    state = dfa.run(content) if dfa is not None else -1
+    if state < 0:
+        return False
+    if min_chars == 0 and max_chars is None:
+        return True
+    least, most = dfa.char_bounds
+    chars = _chars(content)
+    return chars + least[state] <= _most(max_chars) and (most[state] < 0 or chars + most[state] >= min_chars)
+
+
+# Characters and escapes ----------------------------------------------------------------------------------------------
+
+
+def _chars(content: bytes) -> int:
+    """Characters begun in UTF-8 bytes."""
+    return sum(b & 0xC0 != 0x80 for b in content)
+
+
+def _most(bound: int | None) -> float:
+    return float("inf") if bound is None else bound
+
+
+def _decode_escape(raw: bytes) -> int | list[tuple[int, int]] | None:
+    """A raw escape (from its backslash): the code point if it is complete, the ranges still possible if it is a proper
+    prefix, None if it is neither."""
+    if len(raw) == 2 and raw[1] in SHORT_ESCAPES:
+        return SHORT_ESCAPES[raw[1]]
+    low = _unit_range(raw[:6])
+    if low is None:
+        return None
+    if len(raw) < 6:
+        return _without_low_surrogates(*low)
+    unit = low[0]
+    if not 0xD800 <= unit < 0xE000:
+        return unit
+    if unit >= 0xDC00:
+        return None
+    base = 0x10000 + ((unit - 0xD800) << 10)
+    second = _unit_range(raw[6:]) if len(raw) > 6 else (0xDC00, 0xDFFF)
+    if second is None:
+        return None
+    first, last = max(second[0], 0xDC00), min(second[1], 0xDFFF)
+    if first > last:
+        return None
+    if len(raw) == 12:
+        return base + first - 0xDC00
+    return [(base + first - 0xDC00, base + last - 0xDC00)]
+
+
+def _unit_range(raw: bytes) -> tuple[int, int] | None:
+    """UTF-16 units that `\\uXXXX` can be when its first bytes are `raw`."""
+    if not b"\\u".startswith(raw[:2]) or any(b not in HEX for b in raw[2:]):
+        return None
+    digits = raw[2:].decode()
+    return int(digits.ljust(4, "0"), 16), int(digits.ljust(4, "f"), 16)
+
+
+def _without_low_surrogates(low: int, high: int) -> list[tuple[int, int]] | None:
+    """Code points that a first unit in low..high can lead to."""
+    ranges = [(low, min(high, 0xD7FF)), (max(low, 0xE000), high)]
+    first, last = max(low, 0xD800), min(high, 0xDBFF)
+    if first <= last:
+        ranges.append((0x10000 + ((first - 0xD800) << 10), 0x10000 + ((last - 0xD800) << 10) + 0x3FF))
+    return [(a, b) for a, b in ranges if a <= b] or None
+
+
+def _next_chars(thread: Thread, content: bytes, low: int, high: int) -> Iterator[bytes]:
+    """UTF-8 of the characters in low..high that can come next by the words and the automaton alone."""
+    node = thread.node
+    for word in node.words:
+        if word.startswith(content) and len(word) > len(content):
+            char = word[len(content) :].decode()[0]
+            if low <= ord(char) <= high:
+                yield char.encode()
+    if node.dfa is not None and not node.dfa.is_empty:
+        yield from _chars_from(node.dfa, node.dfa.run(content), low, high)
+
+
+def _chars_from(dfa: DFA, state: int, low: int, high: int) -> Iterator[bytes]:
+    """UTF-8 of the characters in low..high that the automaton can read from `state`."""
+    for first, last in ((low, min(high, 0xD7FF)), (max(low, 0xE000), high)):
+        code = first
+        while code <= last:
+            char = chr(code).encode()
+            if dfa.run(char, state) >= 0 if state >= 0 else False:
+                yield char
+                code += 1
+                continue
+            # skip the whole block of characters that share the dead prefix
+            for cut in range(1, len(char) + 1):
+                if state < 0 or dfa.run(char[:cut], state) < 0:
+                    block = 64 ** (len(char) - cut)
+                    code = (code // block + 1) * block if block > 1 else code + 1
+                    break
