@@ -1,0 +1,43 @@
+# Needs Python >= 3.10 and make; everything else goes into virtual environments here.
+PYTHON ?= python3
+# Host tests run on the CPU; any build of torch will do, for instance TORCH=torch.
+TORCH ?= torch==2.13.0
+
+VENV := .venv
+HOSTS := .venv-hosts
+PIP := -m pip install --quiet --disable-pip-version-check
+
+.PHONY: demo test test-hosts bench lint clean
+
+demo: $(VENV)/.demo
+	$(VENV)/bin/python -m constrain.demo
+
+test: lint
+	$(VENV)/bin/python -m pytest -q --ignore=tests/hosts
+
+lint: $(VENV)/.dev
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/mypy
+
+test-hosts: $(HOSTS)/.hosts
+	$(HOSTS)/bin/python -m pytest -q tests/hosts
+
+bench: $(VENV)/.bench
+	$(VENV)/bin/python -m bench
+
+# One file per set of extras marks that it is installed; a change of pyproject.toml installs again.
+$(VENV)/.%: pyproject.toml | $(VENV)/bin/python
+	$(VENV)/bin/python $(PIP) -e '.[$*]'
+	touch $@
+
+$(HOSTS)/.hosts: pyproject.toml | $(HOSTS)/bin/python
+	$(HOSTS)/bin/python $(PIP) '$(TORCH)'
+	$(HOSTS)/bin/python $(PIP) -e '.[hf,test]'
+	touch $@
+
+$(VENV)/bin/python $(HOSTS)/bin/python:
+	$(PYTHON) -m venv $(patsubst %/bin/python,%,$@)
+
+clean:
+	rm -rf $(VENV) $(HOSTS) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
