@@ -1,0 +1,80 @@
+"""Merging of states that accept the same words: Moore's partition refinement, a round at a time on hashed rows."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["merge_equal"]
+
+_CELLS = 30_000_000
+"""Table cells that refinement may visit; a longer one is given up, as a larger automaton is merely slower."""
+
+
+def merge_equal(
+    table: NDArray[np.int32], labels: NDArray[np.int32]
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """The minimal automaton of a trim one; state 0 stays state 0, the others keep the order of their first members."""
+    n = len(labels)
+    if n < 2:
+        return table, labels
+    block = _refine_lists(table, labels) if table.size <= 400 else _refine_arrays(table, labels)
+    if block is None:
+        return table, labels
+    count = int(block.max()) + 1
+    if count == n:
+        return table, labels
+    first = np.full(count, n, np.int64)
+    np.minimum.at(first, block, np.arange(n))
+    order = np.argsort(first, kind="stable")
+    rank = np.empty(count + 1, np.int32)
+    rank[order] = np.arange(count, dtype=np.int32)
+    rank[count] = -1
+    block = np.append(block, count)  # the last entry answers target -1
+    members = first[order]
+    return rank[block[table[members]]], labels[members]
+
+
+def _refine_lists(table: NDArray[np.int32], labels: NDArray[np.int32]) -> NDArray[np.int64]:
+    rows = table.tolist()
+    block = [*labels.tolist(), -2]
+    count = 0
+    while True:
+        seen: dict[tuple[int, ...], int] = {}
+        refined = [seen.setdefault((block[i], *[block[t] for t in row]), len(seen)) for i, row in enumerate(rows)]
+        if len(seen) == count:
+            return np.array(refined, np.int64)
+        count = len(seen)
+        block = [*refined, -2]
+
+
+def _refine_arrays(table: NDArray[np.int32], labels: NDArray[np.int32]) -> NDArray[np.int64] | None:
+    n, width = table.shape
+    # Odd multipliers from a fixed stream; a collision could only merge wrongly, so the result is verified below.
+    weights = np.random.default_rng(0x5EED).integers(1, 1 << 63, width + 1, dtype=np.uint64) | np.uint64(1)
+    block = np.unique(labels, return_inverse=True)[1].reshape(-1)
+    count = int(block.max()) + 1
+    for _ in range(max(8, _CELLS // table.size)):
+        named = np.append(block, -1).astype(np.uint64)
+        named = (named + np.uint64(0x9E3779B97F4A7C15)) * np.uint64(0xBF58476D1CE4E5B9)
+        named ^= named >> np.uint64(29)
+        hashed = named[:-1] * weights[width]
+        for column in range(width):
+            hashed += named[table[:, column]] * weights[column]
+        refined = np.unique(hashed, return_inverse=True)[1].reshape(-1)
+        found = int(refined.max()) + 1
+        if found == count:
+            return refined if _stable(table, labels, refined) else None
+        block, count = refined, found
+        if count == n:
+            return block
+    return None
+
+
+def _stable(table: NDArray[np.int32], labels: NDArray[np.int32], block: NDArray[np.int64]) -> bool:
+    """Whether the states of each block agree on their label and on the block of every target."""
+    named = np.append(block, -1)
+    first = np.full(int(block.max()) + 1, len(labels), np.int64)
+    np.minimum.at(first, block, np.arange(len(labels)))
+    leader = first[block]
+    return bool((labels == labels[leader]).all() and (named[table] == named[table[leader]]).all())

@@ -1,0 +1,219 @@
+"""The syntax tree of a regular expression over code points, and the rewrites that keep automata small.
+
+Nodes are immutable and shared freely. The constructors below normalise as they build, so that every repeat has a body
+which consumes at least one character; a derivative then never loops without reading.
+
+    kind      a                          matches
+    CHARS     CharSet                    one character of the set
+    CAT       tuple of nodes             one after the other; () is the empty string
+    ALT       tuple of nodes             any of them; () is nothing at all
+    REPEAT    (node, low, high | None)   low to high copies
+    START     None                       here, if nothing was read
+    END       None                       here, if nothing follows
+    BOUNDARY  (CharSet, negated)         here, if exactly one neighbour is in the set (negated: both or none)
+    LOOK      (node, negated)            here, if a match of node begins here (negated: does not)
+    BEHIND    (node, negated)            here, if a match of node ends here (negated: does not)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from enum import IntEnum
+from typing import Any
+
+from .charsets import CharSet, union
+
+__all__ = [
+    "EMPTY",
+    "NOTHING",
+    "Kind",
+    "Node",
+    "alternatives",
+    "chars",
+    "concatenate",
+    "end",
+    "look",
+    "look_behind",
+    "repeat",
+    "start",
+    "text",
+    "word_boundary",
+]
+
+
+class Kind(IntEnum):
+    CHARS = 0
+    CAT = 1
+    ALT = 2
+    REPEAT = 3
+    START = 4
+    END = 5
+    BOUNDARY = 6
+    LOOK = 7
+    BEHIND = 8
+
+
+class Node:
+    """nullable: may match the empty string somewhere. pure: holds no assertion, so its matches depend on nothing around.
+
+    anchored: cannot match but at the very start. length: characters of every match, or None where they differ.
+    """
+
+    __slots__ = ("a", "anchored", "consuming", "kind", "length", "nullable", "pure")
+
+    def __init__(self, kind: Kind, a: Any, nullable: bool, pure: bool, anchored: bool, length: int | None) -> None:
+        self.kind, self.a = kind, a
+        self.nullable, self.pure, self.anchored, self.length = nullable, pure, anchored, length
+        self.consuming: Node | None = None
+
+
+EMPTY = Node(Kind.CAT, (), True, True, False, 0)
+NOTHING = Node(Kind.ALT, (), False, True, True, None)
+_START = Node(Kind.START, None, True, False, True, 0)
+_END = Node(Kind.END, None, True, False, False, 0)
+
+
+def start() -> Node:
+    return _START
+
+
+def end() -> Node:
+    return _END
+
+
+def chars(members: CharSet) -> Node:
+    return Node(Kind.CHARS, members, False, True, False, 1) if members else NOTHING
+
+
+def text(literal: str) -> Node:
+    return concatenate([chars(((ord(c), ord(c)),)) for c in literal])
+
+
+def word_boundary(word: CharSet, negated: bool) -> Node:
+    return Node(Kind.BOUNDARY, (word, negated), True, False, False, 0)
+
+
+def look(body: Node, negated: bool) -> Node:
+    return Node(Kind.LOOK, (body, negated), True, False, body.anchored and not negated, 0)
+
+
+def look_behind(body: Node, negated: bool) -> Node:
+    return Node(Kind.BEHIND, (body, negated), True, False, False, 0)
+
+
+def concatenate(parts: Iterable[Node]) -> Node:
+    flat: list[Node] = []
+    for part in parts:
+        if part.kind == Kind.CAT:
+            flat.extend(part.a)
+        elif part is NOTHING:
+            return NOTHING
+        else:
+            flat.append(part)
+    if len(flat) == 1:
+        return flat[0]
+    if not flat:
+        return EMPTY
+    nullable = pure = True
+    anchored = False
+    leading = True
+    length: int | None = 0
+    for part in flat:
+        nullable = nullable and part.nullable
+        pure = pure and part.pure
+        if leading:
+            anchored = anchored or part.anchored
+            leading = part.length == 0
+        length = None if length is None or part.length is None else length + part.length
+    return Node(Kind.CAT, tuple(flat), nullable, pure, anchored, length)
+
+
+def alternatives(parts: Sequence[Node]) -> Node:
+    flat: list[Node] = []
+    sets: list[CharSet] = []
+    for part in parts:
+        for inner in part.a if part.kind == Kind.ALT else (part,):
+            if inner.kind == Kind.CHARS:
+                sets.append(inner.a)
+            else:
+                flat.append(inner)
+    if sets:
+        flat.insert(0, chars(union(*sets) if len(sets) > 1 else sets[0]))
+    if len(flat) == 1:
+        return flat[0]
+    if not flat:
+        return NOTHING
+    lengths = {part.length for part in flat}
+    return Node(
+        Kind.ALT,
+        tuple(flat),
+        any(part.nullable for part in flat),
+        all(part.pure for part in flat),
+        all(part.anchored for part in flat),
+        lengths.pop() if len(lengths) == 1 else None,
+    )
+
+
+def repeat(body: Node, low: int, high: int | None) -> Node:
+    """`low` to `high` copies of `body`; high None: no upper bound. Requires low <= high."""
+    if high == 0 or body is EMPTY:
+        return EMPTY
+    if low == 1 == high:
+        return body
+    if body is NOTHING:
+        return EMPTY if low == 0 else NOTHING
+    if body.nullable:
+        inner = consuming(body)
+        if body.pure:
+            return repeat(inner, 0, high)
+        # Copies that match nothing still assert something; only the first `low` of them can be forced.
+        rest = repeat(inner, 0, None if high is None else high - low)
+        return concatenate([body] * low + [rest])
+    if body.kind == Kind.REPEAT:
+        inner, a, b = body.a
+        seamless = a <= 1 if low == 0 else b is None or low * (b - a) >= a - 1
+        if seamless:
+            return repeat(inner, a * low, None if b is None or high is None else b * high)
+    length = body.length * low if body.length is not None and low == high else None
+    return Node(Kind.REPEAT, (body, low, high), low == 0, body.pure, body.anchored and low > 0, length)
+
+
+def consuming(node: Node) -> Node:
+    """The matches of `node` that read at least one character."""
+    if not node.nullable:
+        return node
+    if node.consuming is None:
+        node.consuming = _consuming(node)
+    return node.consuming
+
+
+def _consuming(node: Node) -> Node:
+    if node.kind == Kind.ALT:
+        return alternatives([consuming(part) for part in node.a])
+    if node.kind == Kind.REPEAT:
+        body, _, high = node.a
+        return repeat(body, 1, high)
+    if node.kind == Kind.CAT:
+        # (x y)+ = x+ y | (x, matching nothing) y+, from the right so that the tails are shared.
+        tail, found = EMPTY, NOTHING
+        for part in reversed(node.a):
+            options = [concatenate([consuming(part), tail])]
+            if part.nullable:
+                options.append(concatenate([_empty_part(part), found]))
+            found = alternatives(options)
+            tail = concatenate([part, tail])
+        return found
+    return NOTHING
+
+
+def _empty_part(node: Node) -> Node:
+    """The matches of `node` that read nothing, with what they assert."""
+    if node.pure:
+        return EMPTY if node.nullable else NOTHING
+    if node.kind == Kind.ALT:
+        return alternatives([_empty_part(part) for part in node.a])
+    if node.kind == Kind.CAT:
+        return concatenate([_empty_part(part) for part in node.a])
+    if node.kind == Kind.REPEAT:
+        return EMPTY if node.a[1] == 0 else NOTHING
+    return node
