@@ -1,0 +1,45 @@
+"""Reference runners: the whole way from a prompt to constrained text, small enough to be read as the model answer.
+
+loop      the loop itself, for any model and array library
+arrays    the four array operations it needs, for numpy
+cpu       CpuRunner: the loop on numpy arrays
+requests  Request, Event, Completion, Timing, and the protocols Model and Tokens
+streams   text increments across tokens, stop strings
+gguf_file, llama, text, weights    a model backend: GGUF files of the Llama architecture, in numpy
+"""
+
+from __future__ import annotations
+
+from .arrays import Arrays, NumpyArrays
+from .cpu import CpuRunner
+from .errors import DownloadError, ModelError
+from .gguf_file import GgufFile
+from .llama import LlamaModel
+from .loop import Runner
+from .requests import Completion, Event, Model, Request, SequenceError, Timing, Tokens
+from .streams import TextStream
+from .text import ChatTemplate, GgufTokenizer
+from .weights import cached_model, model_path
+
+__all__ = [
+    "Arrays",
+    "ChatTemplate",
+    "Completion",
+    "CpuRunner",
+    "DownloadError",
+    "Event",
+    "GgufFile",
+    "GgufTokenizer",
+    "LlamaModel",
+    "Model",
+    "ModelError",
+    "NumpyArrays",
+    "Request",
+    "Runner",
+    "SequenceError",
+    "TextStream",
+    "Timing",
+    "Tokens",
+    "cached_model",
+    "model_path",
+]
