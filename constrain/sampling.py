@@ -1,20 +1,20 @@
 """From one row of logits to one token id, as small pure functions.
 
 A row is float [V]; a forbidden token is minus infinity. The steps run in this order, and each of them maps minus
-infinity to minus infinity, so that what the mask forbids stays forbidden and the distribution is exactly the masked one:
+infinity to minus infinity: what the mask forbids stays forbidden, and the distribution is exactly the masked one.
 
     mask -> repetition -> presence, frequency -> temperature -> top-k -> top-p -> min-p -> draw
 
-    repetition            divides positive logits, multiplies the others; prompt and reply count  (Keskar et al. 2019, CTRL)
-    presence, frequency   subtract a constant, and a constant per occurrence; the reply counts    (OpenAI API reference)
+    repetition            divides positive logits, multiplies the others; prompt and reply count (Keskar et al. 2019, CTRL)
+    presence, frequency   subtract a constant, and a constant per occurrence; the reply counts   (OpenAI API reference)
     top-k                 Fan et al. 2018, Hierarchical Neural Story Generation
     top-p                 Holtzman et al. 2019, The Curious Case of Neural Text Degeneration
     min-p                 Nguyen et al. 2024, Turning Up the Heat
     draw                  inversion: the first id, in id order, whose cumulative weight exceeds u times the total
 
 One uniform u in [0, 1) is consumed per step and sequence, whatever the parameters, greedy included: the position in
-the random stream is then a function of the number of steps alone. Ties always go to the lowest id. No function writes to
-its arguments; all compute in float64, whose sums run in a fixed order, so that equal seeds give equal ids.
+the random stream is then a function of the number of steps alone. Ties always go to the lowest id. No function writes
+to its arguments; all compute in float64, whose sums run in a fixed order, so that equal seeds give equal ids.
 """
 
 from __future__ import annotations
@@ -44,6 +44,7 @@ __all__ = [
 ]
 
 Logits = npt.NDArray[np.float64]
+Counts = Mapping[int, int]
 AnyLogits = npt.NDArray[np.floating]
 
 
@@ -52,7 +53,8 @@ class Sampling:
     """How to draw a token; the defaults leave the model's distribution as it is.
 
     temperature: > 0; 0 is greedy (the penalties still count, the rest cannot change the outcome).
-    top_k: number of tokens kept, 0 keeps all. top_p: mass kept, in (0, 1]. min_p: least share of the best one's probability.
+    top_k: number of tokens kept, 0 keeps all. top_p: mass kept, in (0, 1].
+    min_p: least probability kept, as a share of the best one's.
     repetition_penalty: > 0, 1 is none. presence_penalty, frequency_penalty: any finite number, 0 is none.
     seed: of the sequence's uniforms; None takes a fresh one from the operating system.
 
@@ -98,9 +100,7 @@ def apply_repetition_penalty(logits: AnyLogits, seen: Set[int], penalty: float) 
     return out
 
 
-def apply_occurrence_penalties(
-    logits: AnyLogits, counts: Mapping[int, int], presence: float, frequency: float
-) -> Logits:
+def apply_occurrence_penalties(logits: AnyLogits, counts: Counts, presence: float, frequency: float) -> Logits:
     """Subtract presence + frequency * count from each id that occurs; counts: id -> occurrences in the reply."""
     out = np.array(logits, dtype=np.float64)
     if counts and (presence or frequency):
@@ -144,7 +144,7 @@ def apply_min_p(logits: AnyLogits, p: float) -> Logits:
     return out
 
 
-def shape_logits(logits: AnyLogits, sampling: Sampling, seen: Set[int], counts: Mapping[int, int]) -> Logits:
+def shape_logits(logits: AnyLogits, sampling: Sampling, seen: Set[int], counts: Counts) -> Logits:
     """All steps between the mask and the draw. seen: ids of prompt and reply; counts: occurrences in the reply."""
     out = apply_repetition_penalty(logits, seen, sampling.repetition_penalty)
     out = apply_occurrence_penalties(out, counts, sampling.presence_penalty, sampling.frequency_penalty)
@@ -157,7 +157,7 @@ def shape_logits(logits: AnyLogits, sampling: Sampling, seen: Set[int], counts: 
 
 
 def distribution(logits: AnyLogits) -> Logits:
-    """Probabilities of a row: softmax, exactly 0 where the logit is minus infinity. Raises ValueError as `draw` does."""
+    """Probabilities of a row: softmax, exactly 0 at minus infinity. Raises ValueError as `draw` does."""
     weights = _weights(logits)
     return weights / np.cumsum(weights)[-1]
 
@@ -180,7 +180,7 @@ def greedy(logits: AnyLogits) -> int:
     return best
 
 
-def choose(logits: AnyLogits, sampling: Sampling, seen: Set[int], counts: Mapping[int, int], u: float) -> int:
+def choose(logits: AnyLogits, sampling: Sampling, seen: Set[int], counts: Counts, u: float) -> int:
     """One token id for one masked row: `shape_logits`, then `draw` with u, or `greedy` at temperature 0."""
     if not np.isfinite(np.max(logits)):
         _check_best(float(np.max(logits)))

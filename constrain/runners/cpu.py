@@ -16,6 +16,8 @@ from .weights import model_path
 
 __all__ = ["CpuRunner"]
 
+Messages = Sequence[Mapping[str, Any]]  # role and content each
+
 
 class CpuRunner(Runner[Model, Tokens]):
     """`Runner` in host memory, for any model whose `forward` returns numpy logits.
@@ -42,10 +44,8 @@ class CpuRunner(Runner[Model, Tokens]):
         template = ChatTemplate(file) if file.metadata("tokenizer.chat_template", None) else None
         return cls(LlamaModel(file, progress), tokenizer, template)
 
-    def prompt(
-        self, messages: Sequence[Mapping[str, Any]], tools: Sequence[Mapping[str, Any]] | None = None
-    ) -> list[int]:
-        """Token ids of a conversation, up to where the assistant's reply begins. Raises ValueError without a template."""
+    def prompt(self, messages: Messages, tools: Messages | None = None) -> list[int]:
+        """Token ids of a conversation, up to where the reply begins. Raises ValueError without a template."""
         if self.template is None:
             raise ValueError("this model has no chat template; encode the prompt with runner.tokenizer.encode")
         return self.tokenizer.encode(self.template.render(messages, tools))

@@ -12,4 +12,4 @@ class ModelError(ConstrainError):
 
 
 class DownloadError(ModelError):
-    """The weights could not be fetched. The message names the ways around: retry, or CONSTRAIN_MODEL=/path/to/model.gguf."""
+    """The weights could not be fetched; the message names the ways around."""

@@ -41,7 +41,7 @@ class GgufFile:
         self._tensors = {tensor.name: tensor for tensor in self._reader.tensors}
 
     def metadata(self, key: str, default: Any = _REQUIRED) -> Any:
-        """The value under `key`: str, int, float, bool or a list of them. Raises ModelError when absent without default."""
+        """The value under `key`, a scalar or a list. Raises ModelError when it is absent and there is no default."""
         field = self._reader.fields.get(key)
         if field is not None:
             return field.contents()

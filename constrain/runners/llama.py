@@ -1,6 +1,6 @@
 """The Llama architecture on the CPU, in numpy.
 
-One layer, for activations x float32 [T, width] (T = tokens of one sequence in prefill, sequences of a batch in decoding):
+One layer, for activations x float32 [T, width] (T tokens of one sequence in prefill, T sequences in decoding):
 
     x += attention(rms_norm(x)) @ output         q, k, v from one fused product; rotary positions; grouped heads
     x += (silu(gate) * up) @ down                gate, up from one fused product

@@ -9,10 +9,10 @@ A step, for the batch of live sequences:
         token = arrays.choose(...)           penalties -> temperature -> top-k -> top-p -> min-p -> draw
         matcher.accept_token(token)          the only place where a matcher moves
 
-Rows without a constraint, or with an idle one, are never written: their logits reach the sampler as the model gave them,
-and they draw the same ids as they would without this library. A failure of one matcher, at creation, mask or commit, is
-that sequence's alone: it becomes an event and the sequence's policy decides. The loop holds no state between runs;
-a matcher, a cache and a Timing belong to one run, and so to one thread, at a time.
+Rows without a constraint, or with an idle one, are never written: their logits reach the sampler as the model gave
+them, and they draw the same ids as they would without this library. A failure of one matcher, at creation, mask or
+commit, is that sequence's alone: it becomes an event and the sequence's policy decides. The loop holds no state between
+runs; a matcher, a cache and a Timing belong to one run, and so to one thread, at a time.
 """
 
 from __future__ import annotations
@@ -83,7 +83,10 @@ class _Sequence:
             return None
         if self.failed or self.matcher is None:
             return False
-        return bool(self.matcher.is_terminated() or self.matcher.is_accepting())
+        try:
+            return bool(self.matcher.is_terminated() or self.matcher.is_accepting())
+        except Exception:
+            return False
 
 
 class Runner(Generic[ModelT, TokensT]):
@@ -119,7 +122,7 @@ class Runner(Generic[ModelT, TokensT]):
             answer = callback(event) if callback else None
 
     def stream(self, requests: Sequence[Request], timing: Timing | None = None) -> Events:
-        """The events of `generate` as a generator. `send(False)` cancels the sequence of the last event; `close()` all."""
+        """The events of `generate`, as a generator: `send(False)` cancels the last event's sequence, `close()` all."""
         clock = timing if timing is not None else Timing()
         live = [_Sequence(index, request, self.tokenizer) for index, request in enumerate(requests)]
         for sequence in live:
@@ -128,7 +131,7 @@ class Runner(Generic[ModelT, TokensT]):
         bitmask = self.arrays.allocate(len(live), self.model.vocab_size) if live else None
         while live:
             logits = self._forward(live, clock)
-            yield from self._note_engagement(live)
+            yield from self._note_engagement(live, clock)
             logits = yield from self._mask(live, logits, bitmask, clock)
             for row, sequence in enumerate(live):
                 if sequence.finish is None:
@@ -136,9 +139,8 @@ class Runner(Generic[ModelT, TokensT]):
             live = yield from self._finish_ended(live)
 
     def _start(self, sequence: _Sequence) -> Events:
-        room = self.model.context_length - len(sequence.prompt)
-        if not sequence.prompt or room < 0:
-            size, most = len(sequence.prompt), self.model.context_length
+        size, most = len(sequence.prompt), self.model.context_length
+        if not 1 <= size <= most:
             yield from _end(sequence, f"prompt: {size} tokens, where 1 to {most} are possible")
             return
         try:
@@ -160,16 +162,21 @@ class Runner(Generic[ModelT, TokensT]):
             clock.model += elapsed
         return logits
 
-    def _note_engagement(self, live: Sequence[_Sequence]) -> Events:
+    def _note_engagement(self, live: Sequence[_Sequence], clock: Timing) -> Events:
+        """Ask each matcher whether it restricts anything now, and emit the changes."""
         for sequence in live:
             if sequence.matcher is None:
                 continue
+            engaged, failure = False, None
+            started = time.perf_counter()
             try:
                 engaged = bool(sequence.matcher.is_constraining)
             except Exception as error:
-                yield from _fail(sequence, "mask", error)
-                continue
-            if engaged != sequence.engaged:
+                failure = error
+            clock.mask += time.perf_counter() - started
+            if failure is not None:
+                yield from _fail(sequence, "mask", failure)
+            elif engaged != sequence.engaged:
                 sequence.engaged = engaged
                 yield from _emit(sequence, "engaged" if engaged else "released")
 
@@ -219,20 +226,9 @@ class Runner(Generic[ModelT, TokensT]):
         finally:
             clock.sample += time.perf_counter() - started
         if sequence.matcher is not None:
-            started = time.perf_counter()
-            try:
-                if not sequence.matcher.accept_token(token):
-                    raise RuntimeError(f"the matcher refuses token {token}")
-                terminated = bool(sequence.matcher.is_terminated())
-            except Exception as error:
-                terminated = False
-                yield from _fail(sequence, "commit", error)
-            finally:
-                clock.commit += time.perf_counter() - started
-            if sequence.finish is not None:
+            yield from self._commit(sequence, token, clock)
+            if sequence.finish in ("failed", "cancelled"):
                 return
-            if terminated:
-                sequence.finish = "stop"
         clock.tokens += 1
         sequence.take(token)
         stops = token in sequence.stop_ids
@@ -242,6 +238,21 @@ class Runner(Generic[ModelT, TokensT]):
         elif sequence.finish is None and self._is_full(sequence):
             sequence.finish = "length"
         yield from _emit(sequence, "token", text=text, token_id=token)
+
+    def _commit(self, sequence: _Sequence, token: int, clock: Timing) -> Events:
+        """Advance the matcher by the token; a terminated one ends the sequence."""
+        failure = None
+        started = time.perf_counter()
+        try:
+            if not sequence.matcher.accept_token(token):
+                raise RuntimeError(f"the matcher refuses token {token}")
+            if sequence.matcher.is_terminated():
+                sequence.finish = "stop"
+        except Exception as error:
+            failure = error
+        clock.commit += time.perf_counter() - started
+        if failure is not None:
+            yield from _fail(sequence, "commit", failure)
 
     def _is_full(self, sequence: _Sequence) -> bool:
         size = len(sequence.reply)

@@ -25,7 +25,7 @@ class Model(Protocol):
         """An empty cache for one sequence."""
 
     def forward(self, caches: Sequence[Any], tokens: Sequence[Sequence[int]]) -> Any:
-        """Append tokens[i] to caches[i]; logits after the last of each, float [len(caches), V], handed over to the caller."""
+        """Append tokens[i] to caches[i]; logits after the last of each, float [len(caches), V], to be written to."""
 
 
 class Tokens(Protocol):
@@ -44,9 +44,9 @@ class Tokens(Protocol):
 class Request:
     """One sequence to generate.
 
-    prompt: token ids, or text for the tokenizer. constraint: a Grammar (a matcher is made from it), a Matcher (used from
-    where it stands), or None. max_tokens: of the reply, stop token included. stop: strings that end the reply and are not
-    part of it. stop_token_ids: in addition to the model's own.
+    prompt: token ids, or text for the tokenizer. constraint: a Grammar (a matcher is made from it), a Matcher (used
+    from where it stands), or None. max_tokens: of the reply, stop token included. stop: strings that end the reply and
+    are not part of it. stop_token_ids: in addition to the model's own.
     on_failure: when the constraint fails, "soft" goes on without it, "stop" ends the sequence, "raise" raises
     SequenceError; None is "soft" for a constraint that is idle at first (tools) and "stop" for one that is not.
     """

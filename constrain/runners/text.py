@@ -4,7 +4,7 @@ Byte-level BPE (`tokenizer.ggml.model` = "gpt2") is built with the package `toke
 and merges. `tokenizer.ggml.pre` names the splitting that precedes BPE; the patterns belong to the model families.
 Control tokens (token type 3) and user-defined ones (4) are recognised in text as wholes.
 
-Byte-level BPE spells each byte as one printable code point (Radford et al. 2019, GPT-2), hence `token_bytes` is a table.
+Byte-level BPE spells each byte as one printable code point (Radford et al. 2019, GPT-2); `token_bytes` undoes that.
 """
 
 from __future__ import annotations
