@@ -4,8 +4,8 @@ numba's own `cache=True` fails in four ways that a library cannot accept: import
 change in a callee or constant of another module leaves stale machine code, a damaged file raises at the call, and code
 compiled with and without NUMBA_BOUNDSCHECK is mixed up. Here
 
-- the cache lives in a folder named after a *stamp*: a hash of all sources of the package, numba's version and
-  NUMBA_BOUNDSCHECK. Any edit anywhere starts a new folder; the three youngest are kept;
+- the cache lives in a folder named after a *stamp*: a hash of the modules with kernels and of all they import from the
+  package, of numba's version and of NUMBA_BOUNDSCHECK. An edit there starts a new folder; the three youngest are kept;
 - the folder is the first usable of CONSTRAIN_CACHE_DIR, NUMBA_CACHE_DIR, the package's `__pycache__` and the user's
   cache folder. Without any, kernels compile in memory;
 - a damaged entry means a warning and a fresh compilation; a failed write means nothing;
@@ -21,6 +21,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import os
+import re
 import sys
 import warnings
 from collections.abc import Callable
@@ -96,14 +97,29 @@ def _stamp() -> str | None:
 
     digest = hashlib.sha256(f"{numba.__version__} boundscheck={numba.config.BOUNDSCHECK!r}".encode())
     try:
-        sources = sorted(_PACKAGE.rglob("*.py"))
-        for path in sources:
-            content = path.read_bytes()
-            digest.update(f"\0{path.relative_to(_PACKAGE).as_posix()}\0{len(content)}\0".encode())
-            digest.update(content)
+        sources = {path: path.read_bytes() for path in sorted(_PACKAGE.rglob("*.py"))}
     except OSError:
         return None
+    for path in _kernel_sources(sources):
+        digest.update(f"\0{path.relative_to(_PACKAGE).as_posix()}\0{len(sources[path])}\0".encode())
+        digest.update(sources[path])
     return digest.hexdigest()[:20] if sources else None
+
+
+def _kernel_sources(sources: dict[Path, bytes]) -> list[Path]:
+    """The modules that import the decorator, and all modules of the package that they import, directly or not."""
+    found: set[Path] = set()
+    todo = [path for path, text in sources.items() if re.search(rb"^\s*from \S*_jit import", text, re.MULTILINE)]
+    while todo:
+        path = todo.pop()
+        if path in found:
+            continue
+        found.add(path)
+        for dots, name in re.findall(rb"^\s*from (\.+|constrain\b)(\S*) import", sources[path], re.MULTILINE):
+            base = _PACKAGE if dots == b"constrain" else path.parents[len(dots) - 1]
+            stem = base.joinpath(*name.decode().strip(".").split(".")) if name.strip(b".") else base
+            todo += [p for p in (stem.with_suffix(".py"), stem / "__init__.py") if p in sources]
+    return sorted(found)
 
 
 def _make_cache(func: Callable[..., Any]) -> Any:

@@ -1,4 +1,4 @@
-"""The jit decorator: what its cache must survive. Each case runs in processes of its own, on a small copy of the package."""
+"""What the cache of the jit decorator survives; each case has processes of its own, on a small copy of the package."""
 
 from __future__ import annotations
 

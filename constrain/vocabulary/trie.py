@@ -1,0 +1,106 @@
+"""The trie over token bytes, in depth-first order, as flat arrays.
+
+There is no root node. Node i stands for the bytes on the path to it:
+    byte      uint8[n]      the last byte of the path
+    end       int32[n]      index just past the subtree of i: the next sibling, if the parent's subtree goes on there;
+                            i + 1 is the first child if end[i] > i + 1
+    id_start  int32[n + 1]  ids[id_start[i]:id_start[i + 1]] are the tokens whose bytes are the path (often none, rarely
+                            several), ascending
+    ids       int32[...]    all token ids of the trie, in the order of their bytes
+Siblings ascend by byte. The top-level siblings start at node 0. A walk that finds byte[i] impossible goes on at end[i].
+
+Building sorts the tokens by their bytes; neighbours then share a common prefix, and one pass over them emits the nodes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from constrain._jit import jit
+
+__all__ = ["Trie", "build_trie"]
+
+
+@dataclass(frozen=True, eq=False)
+class Trie:
+    """Token bytes as a tree in depth-first order (see the module text for the arrays)."""
+
+    byte: NDArray[np.uint8]
+    end: NDArray[np.int32]
+    id_start: NDArray[np.int32]
+    ids: NDArray[np.int32]
+    depth: int
+    """Length of the longest path: the bytes of the longest token."""
+
+    @property
+    def n_nodes(self) -> int:
+        return len(self.byte)
+
+    @property
+    def nbytes(self) -> int:
+        return self.byte.nbytes + self.end.nbytes + self.id_start.nbytes + self.ids.nbytes
+
+
+def build_trie(flat: NDArray[np.uint8], offsets: NDArray[np.int64], ids: ArrayLike) -> Trie:
+    """The trie of the tokens `ids` (integers, any order, each once); tokens without bytes are left out.
+
+    flat, offsets: as in Vocabulary, id t has flat[offsets[t]:offsets[t + 1]].
+    """
+    chosen = np.unique(np.asarray(ids, np.int64))
+    chosen = chosen[offsets[chosen + 1] > offsets[chosen]]
+    blob = flat.tobytes()
+    spellings = [
+        blob[start:stop] for start, stop in zip(offsets[chosen].tolist(), offsets[chosen + 1].tolist(), strict=True)
+    ]
+    order = chosen[sorted(range(len(chosen)), key=spellings.__getitem__)]
+    lengths = offsets[order + 1] - offsets[order]
+    depth = int(lengths.max(initial=0))
+    shared = np.empty(len(order), np.int64)
+    n_nodes = _shared_prefixes(flat, offsets, order, shared)
+    byte = np.empty(n_nodes, np.uint8)
+    end = np.empty(n_nodes, np.int32)
+    id_start = np.empty(n_nodes + 1, np.int32)
+    _emit_nodes(flat, offsets, order, shared, np.empty(depth, np.int64), byte, end, id_start)
+    return Trie(byte, end, id_start, order.astype(np.int32), depth)
+
+
+@jit
+def _shared_prefixes(flat, offsets, order, shared):
+    """Write to shared[k] how many bytes token k of the order shares with the one before; return the number of nodes."""
+    n_nodes = 0
+    previous, previous_length = 0, 0
+    for k in range(len(order)):
+        start = offsets[order[k]]
+        length = offsets[order[k] + 1] - start
+        common = 0
+        limit = min(length, previous_length)
+        while common < limit and flat[start + common] == flat[previous + common]:
+            common += 1
+        shared[k] = common
+        n_nodes += length - common
+        previous, previous_length = start, length
+    return n_nodes
+
+
+@jit
+def _emit_nodes(flat, offsets, order, shared, path, byte, end, id_start):
+    """Write byte, end and id_start; path[d] is the open node at depth d. Linear in nodes and tokens."""
+    node = 0
+    open_depth = 0
+    for k in range(len(order)):
+        start = offsets[order[k]]
+        length = offsets[order[k] + 1] - start
+        for depth in range(shared[k], open_depth):
+            end[path[depth]] = node
+        for depth in range(shared[k], length):
+            path[depth] = node
+            byte[node] = flat[start + depth]
+            id_start[node] = k
+            node += 1
+        open_depth = length
+    for depth in range(open_depth):
+        end[path[depth]] = node
+    id_start[node] = len(order)

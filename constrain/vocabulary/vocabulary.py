@@ -1,0 +1,233 @@
+"""The vocabulary of a model: what each row of its logits stands for.
+
+    flat     uint8[total]      bytes of all ids, one after the other
+    offsets  int64[size + 1]   id t has flat[offsets[t]:offsets[t + 1]]
+A row has no bytes, and so never occurs inside a constrained text, when it is a control token (`markers`), an EOS id, a
+padded row beyond the tokenizer, an unused or empty token, or one that contains NUL.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import operator
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from constrain._errors import VocabularyError
+from constrain.vocabulary.markers import is_control
+from constrain.vocabulary.sources import read_table
+from constrain.vocabulary.table import AddedToken, TokenTable
+
+if TYPE_CHECKING:
+    from constrain.vocabulary.trie import Trie
+
+__all__ = ["Vocabulary"]
+
+_MAX_ROWS = 1 << 26
+
+
+class Vocabulary:
+    """Bytes and control tokens of a tokenizer, as wide as the model's logits. Immutable; picklable; equal by content.
+
+    size:            rows of the logits, padding included.
+    n_tokens:        rows that the tokenizer knows (its largest id + 1).
+    flat, offsets:   the bytes, see the module text.
+    control:         marker text -> id, ascending by id.
+    eos_token_ids:   ids that end a sequence, ascending.
+    max_token_bytes: length of the longest token.
+    missing_bytes:   bytes that no token spells alone; text that needs them may be out of reach.
+    fingerprint:     sha256 (hex) of all of the above.
+    """
+
+    def __init__(
+        self,
+        flat: NDArray[np.uint8],
+        offsets: NDArray[np.int64],
+        *,
+        n_tokens: int,
+        control: Mapping[str, int],
+        eos_token_ids: Iterable[int],
+    ) -> None:
+        self.flat = flat
+        self.offsets = offsets
+        self.size = len(offsets) - 1
+        self.n_tokens = n_tokens
+        self.control = dict(sorted(control.items(), key=operator.itemgetter(1)))
+        self.eos_token_ids = tuple(sorted(set(eos_token_ids)))
+        lengths = np.diff(offsets)
+        self.max_token_bytes = int(lengths.max(initial=0))
+        spelled = np.unique(flat[offsets[:-1][lengths == 1]])
+        self.missing_bytes = tuple(sorted(set(range(256)).difference(spelled.tolist())))
+        self.fingerprint = self._fingerprint()
+
+    @classmethod
+    def from_tokenizer(
+        cls,
+        source: Any,
+        *,
+        logits_width: int | None = None,
+        eos_token_ids: Sequence[int] | None = None,
+        control: Iterable[str | int] | None = None,
+    ) -> Vocabulary:
+        """Read the vocabulary of a tokenizer.
+
+        source:        a path to tokenizer.json, to a SentencePiece .model, to a GGUF file or to a folder with one of
+                       the first two; or a tokenizer object of transformers, tokenizers, tiktoken or sentencepiece.
+        logits_width:  width of the model's logits where it is more than the tokenizer has; the rows beyond are never
+                       allowed.
+        eos_token_ids: all ids that end a sequence. None takes those that the source or the configuration files beside
+                       it name; [] says that there are none.
+        control:       texts or ids of the control tokens among those that the tokenizer does not flag as special,
+                       instead of the rule in `constrain.vocabulary.markers`.
+
+        Raises VocabularyError: unreadable source, width too small, unknown ids, no EOS id found.
+        """
+        return cls._from_table(read_table(source), logits_width, eos_token_ids, control)
+
+    @classmethod
+    def from_tokens(
+        cls,
+        tokens: Sequence[bytes | None],
+        special: Mapping[str, int] | None = None,
+        eos_token_ids: Sequence[int] | None = None,
+        logits_width: int | None = None,
+    ) -> Vocabulary:
+        """A vocabulary from the bytes of each id (None for an unused one) and its control tokens, text -> id.
+
+        Control ids may lie beyond `tokens`. eos_token_ids is required; [] says that there are none.
+        """
+        pieces = list(tokens)
+        for token_id, piece in enumerate(pieces):
+            if piece is not None and not isinstance(piece, (bytes, bytearray, memoryview)):
+                raise VocabularyError(f"token {token_id} is {type(piece).__name__}, not bytes or None")
+        added = {}
+        for text, token_id in (special or {}).items():
+            added[_checked_id(token_id, f"special token {text!r}", _MAX_ROWS)] = AddedToken(text, True)
+        if len(added) < len(special or {}):
+            raise VocabularyError("two special tokens have the same id")
+        pieces += [None] * (max(added, default=-1) + 1 - len(pieces))
+        table = TokenTable.from_pieces([None if p is None else bytes(p) for p in pieces], added)
+        return cls._from_table(table, logits_width, eos_token_ids, None)
+
+    @classmethod
+    def _from_table(
+        cls,
+        table: TokenTable,
+        logits_width: int | None,
+        eos_token_ids: Sequence[int] | None,
+        control: Iterable[str | int] | None,
+    ) -> Vocabulary:
+        n_tokens = table.n_tokens
+        size = n_tokens if logits_width is None else _checked_id(logits_width, "logits_width", _MAX_ROWS)
+        if size < n_tokens:
+            raise VocabularyError(
+                f"logits_width {size} is less than the {n_tokens} tokens of the tokenizer: is it another model's?"
+            )
+        if eos_token_ids is None:
+            if table.eos is None:
+                raise VocabularyError(
+                    "no end-of-sequence token is named by the tokenizer or by generation_config.json, config.json or "
+                    "tokenizer_config.json beside it; give eos_token_ids=[...], or [] if there is none"
+                )
+            eos_token_ids = table.eos
+        eos = sorted({_checked_id(i, "EOS id", n_tokens) for i in eos_token_ids})
+        markers = _control_tokens(table, control)
+        without_bytes = np.zeros(n_tokens, bool)
+        without_bytes[list(markers)] = True
+        without_bytes[eos] = True
+        flat, offsets = _drop(table, without_bytes, size)
+        names: dict[str, int] = {}
+        for token_id, text in markers.items():
+            names.setdefault(text, token_id)
+        return cls(flat, offsets, n_tokens=n_tokens, control=names, eos_token_ids=eos)
+
+    def token_bytes(self, token_id: int) -> bytes | None:
+        """Bytes of a token, or None for a row that has none. IndexError when there is no such row."""
+        if not 0 <= token_id < self.size:
+            raise IndexError(f"token id {token_id} is outside the {self.size} rows of the vocabulary")
+        start, stop = self.offsets[token_id : token_id + 2].tolist()
+        return self.flat[start:stop].tobytes() if stop > start else None
+
+    def control_id(self, text: str) -> int | None:
+        """Id of the control token spelled `text`, or None; an id may be 0."""
+        return self.control.get(text)
+
+    @cached_property
+    def trie(self) -> Trie:
+        """The trie over all ids that have bytes; built on first use."""
+        from constrain.vocabulary.trie import build_trie
+
+        return build_trie(self.flat, self.offsets, np.arange(self.size))
+
+    @property
+    def nbytes(self) -> int:
+        """Memory held, the trie included once it is built."""
+        trie = self.__dict__.get("trie")
+        return self.flat.nbytes + self.offsets.nbytes + (trie.nbytes if trie is not None else 0)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "trie"}
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Vocabulary) and self.fingerprint == other.fingerprint
+
+    def __hash__(self) -> int:
+        return hash(self.fingerprint)
+
+    def __repr__(self) -> str:
+        return (
+            f"<Vocabulary of {self.size} rows: {self.n_tokens} tokens, {len(self.control)} control, "
+            f"EOS {list(self.eos_token_ids)[:8]}, {self.fingerprint[:12]}>"
+        )
+
+    def _fingerprint(self) -> str:
+        digest = hashlib.sha256(f"{self.size} {self.n_tokens} {self.eos_token_ids} {len(self.flat)}\0".encode())
+        digest.update(self.offsets.astype("<i8", copy=False).tobytes())
+        digest.update(self.flat.tobytes())
+        digest.update(repr(list(self.control.items())).encode("utf-8", "surrogatepass"))
+        return digest.hexdigest()
+
+
+def _checked_id(value: Any, what: str, limit: int) -> int:
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise VocabularyError(f"{what} {value!r} is not an integer") from None
+    if not 0 <= number < limit:
+        raise VocabularyError(f"{what} {number} is outside 0..{limit - 1}")
+    return number
+
+
+def _control_tokens(table: TokenTable, chosen: Iterable[str | int] | None) -> dict[int, str]:
+    """id -> text of the control tokens, ascending by id."""
+    if chosen is None:
+        return {i: token.text for i, token in table.added.items() if is_control(token)}
+    markers = {i: token.text for i, token in table.added.items() if token.special}
+    for entry in chosen:
+        token_id = table.find(entry) if isinstance(entry, str) else _checked_id(entry, "control id", table.n_tokens)
+        if token_id is None:
+            raise VocabularyError(f"control token {entry!r} is not in the vocabulary")
+        if token_id in table.added:
+            markers[token_id] = table.added[token_id].text
+        else:
+            piece = table.flat[table.offsets[token_id] : table.offsets[token_id + 1]].tobytes()
+            markers[token_id] = piece.decode("utf-8", "backslashreplace")
+    return dict(sorted(markers.items()))
+
+
+def _drop(
+    table: TokenTable, without_bytes: NDArray[np.bool_], size: int
+) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """`flat` and `offsets` of `size` rows, where the given ids and those with a NUL have no bytes."""
+    lengths = np.diff(table.offsets)
+    owners = np.repeat(np.arange(len(lengths)), lengths)
+    without_bytes = without_bytes.copy()
+    without_bytes[owners[table.flat == 0]] = True
+    offsets = np.zeros(size + 1, np.int64)
+    np.cumsum(np.where(without_bytes, 0, lengths), out=offsets[1 : len(lengths) + 1])
+    offsets[len(lengths) + 1 :] = offsets[len(lengths)]
+    return np.ascontiguousarray(table.flat[~without_bytes[owners]]), offsets
