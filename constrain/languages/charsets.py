@@ -57,8 +57,8 @@ def intersect(a: CharSet, b: CharSet) -> CharSet:
 def partition(sets: list[CharSet]) -> tuple[list[tuple[int, int, int]], list[int], int]:
     """The coarsest classes of scalar values that all `sets` are unions of.
 
-    Returns (ranges, masks, count): ranges are (low, high, class) in order and cover every scalar value; masks[i] has bit c
-    set where class c is in sets[i].
+    Returns (ranges, masks, count): ranges are (low, high, class) in order and cover every scalar value; masks[i] has
+    bit c set where class c is in sets[i].
     """
     surrogate = 1 << len(sets)
     events: dict[int, int] = {0: 0, SURROGATES[0]: surrogate, SURROGATES[1] + 1: surrogate, MAX + 1: 0}

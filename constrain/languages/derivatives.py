@@ -38,9 +38,9 @@ _NO_TERMS: frozenset[int] = frozenset()
 
 @dataclass
 class CharAutomaton:
-    """ranges: (low, high, class) for every scalar value. edges: (source, mask of classes, target), disjoint masks per source.
+    """ranges: (low, high, class) for every scalar value, in order.
 
-    State 0 is the start; the automaton need not be trim or minimal. simple: determinisation made no choices, so that
+    edges: (source, mask of classes, target), disjoint masks per source. State 0 is the start; the automaton need not be trim or minimal. simple: determinisation made no choices, so that
     minimising is not worth while.
     """
 
@@ -57,7 +57,8 @@ class _Builder:
         self.source = source
         self.work = 200 * max_states + 100_000
         self.numbers: dict[object, int] = {}
-        self.terms: list[tuple[Node, int] | Parts] = [(EMPTY, 0), (EMPTY, 0)]
+        self.terms: list[tuple[Node, int]] = [(EMPTY, 0), (EMPTY, 0)]
+        self.conjunctions: dict[int, Parts] = {}
         self.memo: dict[tuple[int, int], Transitions] = {}
         self.masks: dict[CharSet, int] = {}
         self.repeats: dict[tuple[Node, int, int | None], Node] = {}
@@ -68,7 +69,8 @@ class _Builder:
         self.context = 0
         self.at_start = True
         self.after_word: tuple[bool, ...] = ()
-        self.behind_holds: dict[Node, bool] = {}
+        self.behind_holds: dict[Node, int] = {}
+        """What each lookbehind, if it holds here, can be followed by."""
 
     # Terms
 
@@ -109,7 +111,8 @@ class _Builder:
         number = self.numbers.get(key)
         if number is None:
             number = self.numbers[key] = len(self.terms)
-            self.terms.append(tuple(kept))
+            self.terms.append((EMPTY, 0))
+            self.conjunctions[number] = tuple(kept)
         return frozenset((number,))
 
     def shorter(self, node: Node) -> Node:
@@ -127,12 +130,8 @@ class _Builder:
         key = (term, self.context)
         found = self.memo.get(key)
         if found is None:
-            entry = self.terms[term]
-            if term > DONE and not isinstance(entry[0], Node):
-                found = self._expand_conjunction(entry)  # type: ignore[arg-type]
-            else:
-                found = self._expand(term)
-            self.memo[key] = found
+            parts = self.conjunctions.get(term)
+            found = self.memo[key] = self._expand(term) if parts is None else self._expand_conjunction(parts)
         return found
 
     def _expand(self, term: int) -> Transitions:
@@ -140,7 +139,7 @@ class _Builder:
         holds = 0
         stack = [(term, self.full)]
         seen = set()
-        terms, masks, classes_only = self.terms, self.masks, self.classes_only
+        terms, masks, classes_only, conjunctions = self.terms, self.masks, self.classes_only, self.conjunctions
         while stack:
             item = stack.pop()
             if item in seen or not item[1]:
@@ -152,45 +151,46 @@ class _Builder:
                     steps.setdefault(mask & classes_only, []).append(EVERYTHING)
                 holds |= mask
                 continue
-            node, rest = terms[current]
-            if not isinstance(node, Node):
+            if current in conjunctions:
                 outcome, also = self.expand(current)
                 for inner, targets in outcome:
                     steps.setdefault(inner & mask, []).extend(targets)
                 holds |= also & mask
                 continue
+            node, rest = terms[current]
             kind = node.kind
             if kind == Kind.CHARS:
-                steps.setdefault(mask & masks[node.a], []).append(rest)  # type: ignore[arg-type]
+                steps.setdefault(mask & masks[node.a], []).append(rest)
             elif kind == Kind.REPEAT:
                 body, low, high = node.a
-                after = rest if high == 1 else self.follow(self.shorter(node), rest)  # type: ignore[arg-type]
+                after = rest if high == 1 else self.follow(self.shorter(node), rest)
                 if body.kind == Kind.CHARS:
-                    steps.setdefault(mask & masks[body.a], []).append(after)  # type: ignore[arg-type]
+                    steps.setdefault(mask & masks[body.a], []).append(after)
                 else:
-                    stack.append((self.follow(body, after), mask))  # type: ignore[arg-type]
+                    stack.append((self.follow(body, after), mask))
                 if low == 0:
-                    stack.append((rest, mask))  # type: ignore[arg-type]
+                    stack.append((rest, mask))
             elif kind == Kind.ALT:
-                stack.extend((self.follow(part, rest), mask) for part in node.a)  # type: ignore[arg-type]
+                stack.extend((self.follow(part, rest), mask) for part in node.a)
             elif kind == Kind.CAT:
-                stack.append((rest, mask))  # type: ignore[arg-type]
+                stack.append((rest, mask))
             elif kind == Kind.START:
                 if self.at_start:
-                    stack.append((rest, mask))  # type: ignore[arg-type]
+                    stack.append((rest, mask))
             elif kind == Kind.END:
-                stack.append((rest, mask & self.end))  # type: ignore[arg-type]
+                stack.append((rest, mask & self.end))
             elif kind == Kind.BOUNDARY:
-                stack.append((rest, self._boundary(node, mask)))  # type: ignore[arg-type]
+                stack.append((rest, self._boundary(node, mask)))
             elif kind == Kind.LOOK:
                 body, negated = node.a
                 if mask & (self.mid | self.unsure):
                     raise GrammarError("a lookahead inside a lookbehind is not supported", self.source)
                 ahead = frozenset((self.follow(body, EVERYTHING),))
-                both = self.conjunction(((ahead, negated), (frozenset((rest,)), False)))  # type: ignore[arg-type]
+                both = self.conjunction(((ahead, negated), (frozenset((rest,)), False)))
                 stack.extend((number, mask) for number in both)
-            elif self.behind_holds[node] != node.a[1]:
-                stack.append((rest, mask))  # type: ignore[arg-type]
+            else:
+                allowed = self.behind_holds[node]
+                stack.append((rest, mask & (~allowed if node.a[1] else allowed)))
         self.work -= len(seen)
         return self._disjoint(steps), holds & self.outcomes
 
@@ -370,7 +370,8 @@ class _Builder:
                 if holds & self.unsure:
                     reason = "a lookbehind that ends in \\b is not supported; put the \\b after it"
                     raise GrammarError(reason, self.source)
-                self.behind_holds[node] = bool(holds & self.mid)
+                inner = self.classes_only | self.mid if holds & self.mid else 0
+                self.behind_holds[node] = inner | holds & self.end
                 left = self.classes_only
                 for mask, _ in outcome:
                     left &= ~mask
@@ -427,10 +428,11 @@ def build(node: Node, *, search: bool, max_states: int, source: str = "") -> Cha
         branch = _without_edges(branch)
         (anchored if branch.anchored else floating).append(branch)
     anchored = [_without_start(branch) for branch in anchored]
-    builder.prepare([*anchored, *floating, anything])
+    middle = alternatives(floating)
+    builder.prepare([*anchored, middle, anything])
     first = {builder.follow(branch, EVERYTHING) for branch in anchored}
     if floating:
-        after = builder.follow(alternatives(floating), EVERYTHING)
+        after = builder.follow(middle, EVERYTHING)
         first.add(after if after == EVERYTHING else builder.follow(anything, after))
     return builder.run(_ALL_SET if EVERYTHING in first else frozenset(first))
 
