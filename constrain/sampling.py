@@ -5,8 +5,8 @@ infinity to minus infinity: what the mask forbids stays forbidden, and the distr
 
     mask -> repetition -> presence, frequency -> temperature -> top-k -> top-p -> min-p -> draw
 
-    repetition            divides positive logits, multiplies the others; prompt and reply count (Keskar et al. 2019, CTRL)
-    presence, frequency   subtract a constant, and a constant per occurrence; the reply counts   (OpenAI API reference)
+    repetition            divides positive logits, multiplies others; prompt and reply count (Keskar et al. 2019, CTRL)
+    presence, frequency   subtract a constant, and one per occurrence; the reply counts (OpenAI API reference)
     top-k                 Fan et al. 2018, Hierarchical Neural Story Generation
     top-p                 Holtzman et al. 2019, The Curious Case of Neural Text Degeneration
     min-p                 Nguyen et al. 2024, Turning Up the Heat
@@ -113,7 +113,8 @@ def apply_occurrence_penalties(logits: AnyLogits, counts: Counts, presence: floa
 def apply_temperature(logits: AnyLogits, temperature: float) -> Logits:
     """Divide by temperature (> 0), with the greatest moved to 0 first: no temperature can then overflow upwards."""
     out = np.asarray(logits, dtype=np.float64)
-    return (out - out.max()) / temperature
+    with np.errstate(over="ignore"):  # a quotient beyond float64 is minus infinity, its probability 0 either way
+        return (out - out.max()) / temperature
 
 
 def apply_top_k(logits: AnyLogits, k: int) -> Logits:
