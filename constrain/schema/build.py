@@ -1,0 +1,177 @@
+"""From forms to grammar nodes, each built when the engine first reaches it.
+
+One goal is one node, so recursion and sharing come for free. Anything that costs work sits behind a `Lazy`, with the bytes that its
+value can begin with where they are cheap to tell. Values that mention nothing (a free string, any JSON value) are built once per
+compilation.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..automata.grammar import ArrayShape, Frame, Lazy, Lexeme, Node, ObjectShape, Skin, Union
+from ..automata.json_layouts import array_layout, object_layout
+from ..languages import operations
+from ..languages.dfa import DFA
+from .forms import FALSE, NULL, TRUE, Form, Goal, Items, Kind, Members
+from .goals import fields
+from .normal import Normaliser
+from .strings import Strings, encoded
+
+__all__ = ["Builder"]
+
+_LITERALS = ((FALSE, b"false"), (NULL, b"null"), (TRUE, b"true"))
+_FINITE_KEYS = 1024
+_NUMERIC = b"-0123456789"
+_FIRST = {
+    "null": b"n", "boolean": b"tf", "string": b'"', "number": _NUMERIC, "integer": _NUMERIC, "array": b"[", "object": b"{",
+}  # fmt: skip
+
+
+class Builder:
+    def __init__(self, normaliser: Normaliser) -> None:
+        self.normaliser = normaliser
+        whitespace = normaliser.options.whitespace
+        self.object_layout, self.array_layout = object_layout(whitespace), array_layout(whitespace)
+        self.ordered = normaliser.options.property_order == "schema"
+        self._strings: dict[Strings, list[Node]] = {}
+        self._numbers: dict[Any, Node] = {}
+
+    def node(self, goal: Goal) -> Node:
+        """The node of an inhabited goal."""
+        if goal.node is None:
+            goal.node = self._union(self._alternatives(self.normaliser.settled(goal)))
+        return goal.node  # type: ignore[no-any-return]
+
+    def later(self, goal: Goal) -> Node:
+        """The node, or a promise of it."""
+        if goal.node is not None:
+            return goal.node  # type: ignore[no-any-return]
+        if goal.lazy is None:
+            goal.lazy = Lazy(lambda: self.node(goal), first_bytes(goal))
+        return goal.lazy  # type: ignore[no-any-return]
+
+    def _union(self, nodes: list[Node]) -> Node:
+        assert nodes, "only inhabited goals have nodes"
+        return nodes[0] if len(nodes) == 1 else Union(tuple(nodes))
+
+    def _alternatives(self, form: Form) -> list[Node]:
+        nodes: list[Node] = []
+        if form.bits:
+            nodes.append(Lexeme(words=tuple(word for bit, word in _LITERALS if form.bits & bit)))
+        if (form.numbers.values or form.numbers.clauses) and not self.normaliser.numerals.is_empty(form.numbers):
+            number = self._numbers.get(form.numbers)
+            if number is None:
+                number = self._numbers[form.numbers] = Lexeme(dfa=self.normaliser.numerals.automaton(form.numbers))
+            nodes.append(number)
+        nodes.extend(self._string_nodes(form.strings))
+        emptiness = self.normaliser.emptiness
+        nodes.extend(self._array(items) for items in form.arrays if emptiness.items(items))
+        nodes.extend(self._object(members) for members in form.objects if emptiness.members(members))
+        return nodes
+
+    # strings
+
+    def _string_nodes(self, strings: Strings) -> list[Node]:
+        nodes = self._strings.get(strings)
+        if nodes is None:
+            nodes = self._strings[strings] = self._make_strings(strings)
+        return nodes
+
+    def _make_strings(self, strings: Strings) -> list[Node]:
+        """One lexeme where one can hold it all: clauses without bounds in registers are united in one automaton."""
+        lexicon = self.normaliser.lexicon
+        words = tuple(sorted(encoded(strings.words)))
+        plain: DFA | None = None
+        bounded: list[tuple[DFA, int, int | None]] = []
+        for clause in strings.clauses:
+            if lexicon._clause_is_empty(clause):
+                continue
+            dfa, low, high = lexicon.lexeme(clause)
+            if low or high is not None:
+                bounded.append((dfa, low, high))
+            else:
+                plain = dfa if plain is None else operations.union(plain, dfa, lexicon.limits)
+        if plain is not None:
+            bounded.insert(0, (plain, 0, None))
+        if not bounded:
+            return [Lexeme(words=words, skin=Skin.JSON_STRING)] if words else []
+        nodes: list[Node] = []
+        for dfa, low, high in bounded:
+            nodes.append(Lexeme(words, dfa, low, high, Skin.JSON_STRING))
+            words = ()
+        return nodes
+
+    # arrays
+
+    def _array(self, items: Items) -> Node:
+        inhabited = self.normaliser.emptiness.inhabited
+        high = items.high
+        prefix: list[Node] = []
+        for i, goal in enumerate(items.prefix):
+            if (high is not None and i >= high) or not inhabited(goal):
+                high = i if high is None else min(high, i)
+                break
+            prefix.append(self.later(goal))
+        rest = None
+        if (high is None or high > len(prefix)) and inhabited(items.rest):
+            rest = self.later(items.rest)
+        if rest is None:
+            high = len(prefix) if high is None else min(high, len(prefix))
+        return Frame(self.array_layout, ArrayShape(tuple(prefix), rest, items.low, high))
+
+    # objects
+
+    def _object(self, members: Members) -> Node:
+        normaliser = self.normaliser
+        inhabited, member = normaliser.emptiness.inhabited, normaliser.algebra.member
+        members = normaliser.closed(members)
+        extra, goals = normaliser.keys.undeclared(members, inhabited)
+        order: dict[str, Goal] = {}
+        for key in (*members.declared, *members.required):
+            if key not in order and (key.isascii() or not any("\ud800" <= c <= "\udfff" for c in key)):
+                order[key] = member(members, key)
+        if extra is not None and (members.names or any(rule.patterns for rule in members.rules)):
+            count = operations.count_words(extra)
+            if count is not None and count <= _FINITE_KEYS + len(order):
+                for word in operations.words(extra, _FINITE_KEYS + len(order)):
+                    order.setdefault(word.decode(), goals[extra.label(word)])
+                extra = None
+        rank = {key: i for i, key in enumerate(order)}
+        entries = []
+        for key, goal in order.items():
+            value = self.later(goal) if inhabited(goal) else None
+            if value is not None or extra is not None:
+                entries.append((key.encode(), value, key in members.required, rank[key]))
+        entries.sort(key=lambda entry: entry[0])
+        keys, values, required, ranks = zip(*entries, strict=True) if entries else ((), (), (), ())
+        shape = ObjectShape(
+            keys,
+            values,
+            required,
+            ranks if self.ordered else None,
+            extra,
+            tuple(self.later(goal) for goal in goals) if extra is not None else (),
+            max(members.low, 0),
+            members.high,
+        )
+        return Frame(self.object_layout, shape)
+
+
+def first_bytes(goal: Goal) -> frozenset[int] | None:
+    """A superset of the bytes that a value of the goal begins with, if that is cheap to tell."""
+    if goal.kind == Kind.AND:
+        known = [first for part in goal.parts if (first := first_bytes(part)) is not None]
+        return frozenset.intersection(*known) if known else None
+    if goal.kind != Kind.AT:
+        return None
+    named = fields(goal.parts).get("type")
+    if named is None:
+        return None
+    return _first_of((named,) if isinstance(named, str) else tuple(named))
+
+
+def _first_of(names: tuple[str, ...]) -> frozenset[int]:
+    return frozenset(byte for name in names for byte in _FIRST[name])
+
+

@@ -1,0 +1,63 @@
+"""`compile_schema`: the one entry of the package."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .._errors import LimitError, UnsatisfiableError
+from .._limits import Limits
+from ..automata.grammar import Node
+from .build import Builder
+from .check import scan
+from .dialect import Draft
+from .document import Document, chosen_draft, load
+from .explain import contradiction
+from .normal import Normaliser
+from .options import Options
+from .report import Report
+
+__all__ = ["compile_schema"]
+
+
+def compile_schema(
+    schema: Any,
+    *,
+    draft: str | int | Draft | None = None,
+    whitespace: str = "flexible",
+    property_order: str = "any",
+    additional_properties: bool | None = None,
+    formats: str = "assert",
+    numbers: str = "canonical",
+    lenient: bool = False,
+    registry: Any = None,
+    limits: Limits | None = None,
+) -> tuple[Node, Report]:
+    """The grammar node of a JSON Schema, and the report on its keywords.
+
+    schema:                dict, bool, JSON text (str or bytes), or a type that pydantic can describe.
+    draft:                 4, 6, 7, "2019-09" or "2020-12"; None: what `$schema` says, else 2020-12.
+    whitespace:            "flexible", "compact", "single" or a pattern for the text between tokens.
+    property_order:        "any" (each key once, in any order) or "schema" (declared keys in the order of their declaration).
+    additional_properties: None: as JSON Schema says (open); False: objects that declare members and say nothing about others are closed.
+    formats:               "assert": known formats are enforced; "annotate": no format is.
+    numbers:               spelling of numbers, "canonical" or "any".
+    lenient:               keywords that cannot be enforced have no effect and are reported as relaxed, instead of an error.
+    registry:              a `referencing.Registry` with the documents that references outside the schema need.
+
+    Raises SchemaError (malformed, or not enforceable), UnsatisfiableError (no value satisfies it), LimitError, ValueError (options).
+    """
+    limits = limits or Limits()
+    options = Options(whitespace, property_order, additional_properties, formats, numbers, lenient)
+    report = Report()
+    try:
+        document = Document(load(schema, limits), chosen_draft(draft), registry, limits, report)
+        scan(document)
+        normaliser = Normaliser(document, options, limits, report)
+        root = normaliser.goals.at(document.root)
+        if document.hard or lenient:
+            normaliser.survey(root)
+        if not normaliser.emptiness.inhabited(root):
+            raise UnsatisfiableError(*contradiction(normaliser, root))
+        return Builder(normaliser).node(root), report
+    except RecursionError:
+        raise LimitError("max_depth", limits.max_depth, "nesting of schemas about one value") from None

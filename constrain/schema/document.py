@@ -1,0 +1,237 @@
+"""Schema documents: where a subschema lies, which resource it belongs to, and what a reference means there.
+
+A `Location` is one subschema in place: the JSON value, the resource (`Scope`) whose base URI and draft apply to it, and the way to it,
+as a linked list from which its JSON pointer is written only when somebody asks. A `Document` indexes the locations that `check.scan`
+visits and resolves references against them (RFC 3986, RFC 6901; core specification sections 8 and 9 of 2020-12).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any
+from urllib.parse import unquote, urldefrag, urljoin
+
+from .._errors import LimitError, SchemaError
+from .._limits import Limits
+from .dialect import Draft, draft_named, draft_of_uri
+from .report import Report
+
+__all__ = ["Document", "Location", "Scope", "load"]
+
+
+class Scope:
+    """A schema resource: a base URI, its draft, its root and its anchors."""
+
+    __slots__ = ("anchors", "draft", "dynamic", "root", "uri")
+
+    def __init__(self, uri: str, draft: Draft) -> None:
+        self.uri, self.draft = uri, draft
+        self.root: Location
+        self.anchors: dict[str, Location] = {}
+        self.dynamic: set[str] = set()
+        """Names that are dynamic anchors; "" stands for $recursiveAnchor."""
+
+
+class Location:
+    """A subschema in place. `schema` is the JSON value, never copied; two locations with the same value and scope are one goal."""
+
+    __slots__ = ("parent", "schema", "scope", "token")
+
+    def __init__(self, schema: Any, scope: Scope, parent: Location | None, token: str | int) -> None:
+        self.schema, self.scope, self.parent, self.token = schema, scope, parent, token
+
+    @property
+    def pointer(self) -> str:
+        """JSON pointer from the document's root."""
+        tokens: list[str] = []
+        here: Location | None = self
+        while here is not None and here.parent is not None:
+            tokens.append(str(here.token).replace("~", "~0").replace("/", "~1"))
+            here = here.parent
+        base = "" if here is None or isinstance(here.token, int) else here.token
+        return base + "".join(f"/{token}" for token in reversed(tokens))
+
+    def error(self, keyword: str | None, reason: str) -> SchemaError:
+        return SchemaError(self.pointer, keyword, reason)
+
+
+class Document:
+    """The locations of one schema and of what it refers to.
+
+    locations: by identity of the JSON value.     targets: resolved references by (identity of the value, keyword).
+    hard:      whether some keyword was seen that only the normal form can judge (see check.HARD).
+    """
+
+    def __init__(self, schema: Any, draft: Draft | None, registry: Any, limits: Limits, report: Report) -> None:
+        self.registry, self.limits, self.report = registry, limits, report
+        self.explicit_draft = draft is not None
+        self.locations: dict[int, Location] = {}
+        self.targets: dict[tuple[int, str], Location] = {}
+        self.scopes: dict[str, Scope] = {}
+        self.hard = False
+        self.keepalive: list[Any] = []
+        self.root = self.add_resource(schema, "", draft or Draft.D2020, "")
+        if draft is None:
+            self.explicit_draft = isinstance(schema, dict) and isinstance(schema.get("$schema"), str)
+
+    def add_resource(self, schema: Any, uri: str, draft: Draft, token: str) -> Location:
+        """Enter a whole document under `uri`; its own `$schema` and `$id` come first. token: prefix of its pointers."""
+        self.keepalive.append(schema)
+        scope = Scope(uri, draft)
+        if isinstance(schema, dict):
+            scope.draft = self.declared_draft(schema, draft)
+        location = scope.root = Location(schema, scope, None, token)
+        self.scopes[uri] = scope
+        if isinstance(schema, dict):
+            identifier = schema.get(scope.draft.id_keyword)
+            if isinstance(identifier, str) and not (scope.draft.ref_alone and "$ref" in schema):
+                scope.uri = urldefrag(join(uri, identifier))[0]
+                self.scopes.setdefault(scope.uri, scope)
+        return location
+
+    def declared_draft(self, schema: Mapping[str, Any], inherited: Draft) -> Draft:
+        named = schema.get("$schema")
+        if named is None:
+            return inherited
+        if not isinstance(named, str):
+            raise SchemaError("", "$schema", "must be a string")
+        draft = draft_of_uri(named)
+        if draft is None:
+            if "draft-03" in named:
+                raise SchemaError("", "$schema", "draft 3 is not supported; use draft 4 or later")
+            self.report.add("", "$schema", "note", f"{named!r} is not a known dialect; read as {inherited.name}")
+            return inherited
+        return draft
+
+    def resolve(self, location: Location, keyword: str) -> Location:
+        """What the reference under `keyword` of `location` points to. SchemaError when it cannot be found."""
+        key = (id(location.schema), keyword)
+        target = self.targets.get(key)
+        if target is None:
+            target = self.targets[key] = self._find(location, keyword, location.schema[keyword])
+        return target
+
+    def _find(self, location: Location, keyword: str, reference: str) -> Location:
+        scope: Scope | None = location.scope
+        assert scope is not None
+        if reference.startswith("#"):
+            fragment = reference[1:]
+        else:
+            uri, fragment = urldefrag(join(scope.uri, reference))
+            scope = self.scopes.get(uri) or self._retrieve(uri, scope.draft)
+            if scope is None:
+                raise location.error(keyword, f"cannot find {reference!r}: no resource {uri!r} in the schema or the registry")
+        fragment = unquote(fragment)
+        if not fragment:
+            target = scope.root
+        elif fragment.startswith("/"):
+            target = self._walk(scope, fragment, location, keyword, reference)
+        else:
+            found = scope.anchors.get(fragment)
+            if found is None:
+                raise location.error(keyword, f"cannot find {reference!r}: no such anchor")
+            target = found
+        if keyword in ("$dynamicRef", "$recursiveRef"):
+            name = fragment if keyword == "$dynamicRef" else ""
+            if name in target.scope.dynamic and sum(name in s.dynamic for s in set(self.scopes.values())) > 1:
+                raise location.error(keyword, "depends on the way it was reached: several resources define this dynamic anchor")
+        return target
+
+    def _walk(self, scope: Scope, pointer: str, location: Location, keyword: str, reference: str) -> Location:
+        here = scope.root
+        for raw in pointer.split("/")[1:]:
+            token = raw.replace("~1", "/").replace("~0", "~")
+            value, step = here.schema, None
+            if isinstance(value, dict):
+                step = value.get(token, self)
+            elif isinstance(value, list) and token.isascii() and token.isdigit() and int(token) < len(value):
+                step = value[int(token)]
+            else:
+                step = self
+            if step is self:
+                raise location.error(keyword, f"cannot find {reference!r}: nothing at {token!r}")
+            here = self.locations.get(id(step)) or Location(step, here.scope, here, token)
+        return here
+
+    def _retrieve(self, uri: str, draft: Draft) -> Scope | None:
+        for registry in (self.registry, _known_registry(uri)):
+            if registry is None:
+                continue
+            try:
+                contents = registry.get_or_retrieve(uri).value.contents
+            except LookupError:
+                continue
+            return self.add_resource(contents, uri, draft, f"{uri}#").scope
+        return None
+
+
+def join(base: str, reference: str) -> str:
+    """RFC 3986 resolution; bases that are not hierarchical (urn:) keep only their fragments."""
+    if not base or "://" in reference:
+        return reference
+    if reference.startswith("#"):
+        return urldefrag(base)[0] + reference
+    return urljoin(base, reference)
+
+
+def _known_registry(uri: str) -> Any:
+    """The published meta-schemas, where the `jsonschema_specifications` package is installed."""
+    if "json-schema.org" not in uri:
+        return None
+    try:
+        from jsonschema_specifications import REGISTRY
+    except ImportError:
+        return None
+    return REGISTRY
+
+
+def load(schema: Any, limits: Limits) -> Any:
+    """The JSON value of a schema given as a value, as JSON text (str or bytes), or as a type that pydantic can describe."""
+    if isinstance(schema, (dict, bool)):
+        return schema
+    if isinstance(schema, (str, bytes, bytearray)):
+        if len(schema) > limits.max_source_bytes:
+            raise LimitError("max_source_bytes", limits.max_source_bytes, "the schema text")
+        try:
+            return json.loads(schema, parse_float=Decimal, parse_constant=_refuse_constant)
+        except RecursionError:
+            raise LimitError("max_depth", limits.max_depth, "nesting of the schema text") from None
+        except ValueError as error:
+            raise SchemaError("", None, f"not JSON: {error}") from None
+    if schema is None or isinstance(schema, (list, int, float)):
+        raise SchemaError("", None, f"a schema is an object or a boolean, not {json_type(schema)}")
+    return _described(schema)
+
+
+def _refuse_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _described(schema: Any) -> Any:
+    describe = getattr(schema, "model_json_schema", None)
+    if describe is not None:
+        return describe()
+    try:
+        from pydantic import TypeAdapter
+    except ImportError:
+        raise SchemaError("", None, f"cannot read a schema from {type(schema).__name__}; pydantic is not installed") from None
+    try:
+        return TypeAdapter(schema).json_schema()
+    except Exception as error:
+        raise SchemaError("", None, f"pydantic cannot describe {schema!r}: {error}") from None
+
+
+def json_type(value: Any) -> str:
+    """Name of the JSON type of a Python value."""
+    if value is None:
+        return "null"
+    for python, name in ((bool, "boolean"), (str, "string"), (list, "array"), (dict, "object"), ((int, float, Decimal), "number")):
+        if isinstance(value, python):  # type: ignore[arg-type]
+            return name
+    return type(value).__name__
+
+
+def chosen_draft(draft: str | int | Draft | None) -> Draft | None:
+    return draft if draft is None or isinstance(draft, Draft) else draft_named(draft)

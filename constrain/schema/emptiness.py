@@ -1,0 +1,141 @@
+"""Which goals have a value at all: a least fixpoint over required parts.
+
+A value is a finite tree, so a goal is inhabited exactly if it has a derivation of finite height: start from "nothing is", let each round
+derive what follows, stop when a round adds nothing. What was derived stays true; what was not derived by then is empty. Only the parts
+that an answer was asked of are visited, and a glance at the schema settles most of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from .forms import Form, Goal, Items, Kind, Members
+from .goals import fields
+
+if TYPE_CHECKING:
+    from .normal import Normaliser
+
+__all__ = ["Emptiness"]
+
+_PUZZLING = frozenset(
+    "$ref $dynamicRef $recursiveRef allOf anyOf oneOf not if enum const dependencies dependentSchemas dependentRequired "
+    "pattern format maxLength maximum exclusiveMaximum multipleOf required minProperties minItems contains uniqueItems "
+    "unevaluatedProperties unevaluatedItems".split()
+)
+"""Keywords that can leave a schema without any value; one without them has a value of every type it allows."""
+
+_OF_STRINGS = frozenset(("pattern", "format", "maxLength"))
+_OF_OTHERS = _PUZZLING - _OF_STRINGS
+
+
+class Emptiness:
+    def __init__(self, normaliser: Normaliser) -> None:
+        self.normaliser = normaliser
+
+    def inhabited(self, goal: Goal) -> bool:
+        """Whether some value satisfies the goal."""
+        if goal.inhabited is None and self._at_a_glance(goal):
+            goal.inhabited = True
+        if goal.inhabited is None:
+            _Fixpoint(self).run(goal)
+        return bool(goal.inhabited)
+
+    def members(self, members: Members) -> bool:
+        return self._members(members, self.inhabited)
+
+    def items(self, items: Items) -> bool:
+        return self._items(items, self.inhabited)
+
+    def _at_a_glance(self, goal: Goal) -> bool:
+        if goal.kind == Kind.ALL:
+            return True
+        if goal.kind != Kind.AT:
+            return False
+        keywords = fields(goal.parts)
+        if _PUZZLING.isdisjoint(keywords):
+            return keywords.get("type") != []
+        named = keywords.get("type")
+        if named == "string":
+            return _OF_STRINGS.isdisjoint(keywords) and _OF_OTHERS.isdisjoint(keywords)
+        if named == "object":
+            return keywords.keys().isdisjoint(_OF_OTHERS) or (
+                not keywords.get("required") and not keywords.get("minProperties") and (keywords.keys() & _PUZZLING) <= _OBJECT_BOUNDS
+            )
+        return False
+
+    def _form(self, form: Form, value: Callable[[Goal], bool]) -> bool:
+        normaliser = self.normaliser
+        return bool(
+            form.bits
+            or (form.strings.clauses or form.strings.words) and not normaliser.lexicon.is_empty(form.strings)
+            or (form.numbers.clauses or form.numbers.values) and not normaliser.numerals.is_empty(form.numbers)
+            or any(self._items(shape, value) for shape in form.arrays)
+            or any(self._members(shape, value) for shape in form.objects)
+        )
+
+    def _members(self, members: Members, value: Callable[[Goal], bool]) -> bool:
+        members = self.normaliser.closed(members)
+        member = self.normaliser.algebra.member
+        if members.high is not None and len(members.required) > members.high:
+            return False
+        if not all(value(member(members, key)) for key in members.required):
+            return False
+        missing = members.low - len(members.required)
+        if missing <= 0:
+            return True
+        for key in members.declared:
+            if key not in members.required and value(member(members, key)):
+                missing -= 1
+                if missing == 0:
+                    return True
+        return self.normaliser.keys.more_than(members, missing - 1, value)
+
+    def _items(self, items: Items, value: Callable[[Goal], bool]) -> bool:
+        if items.high is not None and items.low > items.high:
+            return False
+        return all(value(goal) for goal in items.prefix[: items.low]) and (
+            items.low <= len(items.prefix) or value(items.rest)
+        )
+
+
+_OBJECT_BOUNDS = frozenset(("required", "minProperties"))
+
+
+class _Fixpoint:
+    """One question and all those it leads to."""
+
+    def __init__(self, emptiness: Emptiness) -> None:
+        self.emptiness = emptiness
+        self.open: dict[Goal, None] = {}
+
+    def run(self, goal: Goal) -> None:
+        self.open[goal] = None
+        changed = True
+        while changed and goal.inhabited is None:
+            changed = False
+            for candidate in list(self.open):
+                if candidate.inhabited is None and self._derive(candidate):
+                    candidate.inhabited = True
+                    del self.open[candidate]
+                    changed = True
+            changed = changed or self.grown
+            self.grown = False
+        if goal.inhabited is None:
+            for candidate in self.open:
+                candidate.inhabited = False
+
+    grown = False
+
+    def _derive(self, goal: Goal) -> bool:
+        normaliser = self.emptiness.normaliser
+        return self.emptiness._form(normaliser.settled(goal), self._value)
+
+    def _value(self, goal: Goal) -> bool:
+        if goal.inhabited is None:
+            if self.emptiness._at_a_glance(goal):
+                goal.inhabited = True
+            elif goal not in self.open:
+                self.open[goal] = None
+                self.grown = True
+        return bool(goal.inhabited)

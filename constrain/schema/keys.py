@@ -1,0 +1,77 @@
+"""The keys that an object does not declare: one labelled automaton that says what value each may have.
+
+Pattern properties overlap freely, so the value of a key depends on the set of patterns found in it. The product of their automata,
+labelled with the goal of each combination, answers for every key at once; combinations that no value satisfies drop out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import reduce
+from typing import TYPE_CHECKING
+
+from ..languages import operations
+from ..languages.constants import ANY_STRING
+from ..languages.dfa import DFA
+from .forms import Goal, Members
+from .strings import encoded
+
+if TYPE_CHECKING:
+    from .normal import Normaliser
+
+__all__ = ["Keys"]
+
+
+class Keys:
+    def __init__(self, normaliser: Normaliser) -> None:
+        self.normaliser = normaliser
+
+    def undeclared(self, members: Members, alive: Callable[[Goal], bool]) -> tuple[DFA | None, list[Goal]]:
+        """(automaton, goals): keys labelled with an index into goals, all of them alive; None when there is no such key."""
+        normaliser = self.normaliser
+        goals = normaliser.goals
+        patterns = list(dict.fromkeys(pattern for rule in members.rules for pattern, _ in rule.patterns))
+        if not patterns:
+            goal = goals.conj(*(rule.otherwise for rule in members.rules))
+            if not alive(goal):
+                return None, []
+            names = self._names(members)
+            return (ANY_STRING if names is None else None if names.is_empty else names), [goal]
+        found: dict[Goal, int] = {}
+
+        def label(flags: tuple[int, ...]) -> int:
+            if len(flags) > len(patterns) and flags[-1] < 0:
+                return -1
+            hit = {pattern for pattern, flag in zip(patterns, flags, strict=False) if flag >= 0}
+            goal = goals.all
+            for rule in members.rules:
+                then = [g for pattern, g in rule.patterns if pattern in hit]
+                goal = goals.conj(goal, *(then or (rule.otherwise,)))
+            return found.setdefault(goal, len(found)) if alive(goal) else -1
+
+        automata = [normaliser.lexicon.atom(("pattern", pattern, True)) for pattern in patterns]
+        names = self._names(members)
+        if names is not None:
+            automata.append(names)
+        dfa = operations.label_product([ANY_STRING, *automata], lambda flags: label(tuple(flags)[1:]) if flags[0] >= 0 else -1)
+        return (None, []) if dfa.is_empty else (dfa, list(found))
+
+    def more_than(self, members: Members, count: int, alive: Callable[[Goal], bool]) -> bool:
+        """Whether more than `count` undeclared keys are possible."""
+        goals = self.normaliser.goals
+        if not members.names and not any(rule.patterns for rule in members.rules):
+            return alive(goals.conj(*(rule.otherwise for rule in members.rules)))
+        dfa, _ = self.undeclared(members, alive)
+        if dfa is None:
+            return False
+        words = operations.count_words(dfa)
+        if words is None:
+            return True
+        taken = sum(dfa.accepts(key) for key in encoded({**members.declared, **members.required}))
+        return words - taken > count
+
+    def _names(self, members: Members) -> DFA | None:
+        if not members.names:
+            return None
+        lexicon, form = self.normaliser.lexicon, self.normaliser.form
+        return lexicon.whole(reduce(lexicon.meet, (form(name).strings for name in members.names)))

@@ -1,0 +1,480 @@
+"""From subschemas to forms: what each keyword contributes, and how the keywords of one schema combine.
+
+The form of a subschema is computed in this order, each step relative to what is known so far, because a difference of two shapes is
+expressible far more often than a bare complement:
+
+    1. the plain keywords of the schema and of everything it joins through allOf and $ref
+    2. anyOf, oneOf, if/then/else, not, dependencies
+    3. unevaluatedProperties and unevaluatedItems, where what was evaluated is known
+
+Closing (`settled`) turns a form into the shapes that the grammar can run: `contains` and `uniqueItems` are resolved or refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import lru_cache
+from itertools import combinations
+from typing import Any
+
+from .._limits import Limits
+from . import numbers as num
+from . import strings as text
+from .algebra import Algebra, InProgress, Refusal
+from .document import Document, Location
+from .emptiness import Emptiness
+from .forms import FALSE, NULL, TRUE, Contains, Form, Goal, Items, Kind, Members, Rule
+from .goals import Goals, fields
+from .keys import Keys
+from .options import Options
+from .report import Report
+
+__all__ = ["Normaliser"]
+
+_STRING = frozenset("minLength maxLength pattern format".split())
+_NUMBER = frozenset("minimum maximum exclusiveMinimum exclusiveMaximum multipleOf".split())
+_OBJECT = frozenset(
+    "properties patternProperties additionalProperties required minProperties maxProperties propertyNames".split()
+)
+_ARRAY = frozenset("items prefixItems additionalItems minItems maxItems uniqueItems contains".split())
+_BRANCHING = frozenset("anyOf oneOf if not dependencies dependentSchemas dependentRequired".split())
+_UNEVALUATED = frozenset(("unevaluatedProperties", "unevaluatedItems"))
+_SPLIT_ITEMS = 16
+
+
+class Normaliser:
+    """Forms of goals, on demand. One per compilation; not safe for threads by itself."""
+
+    def __init__(self, document: Document, options: Options, limits: Limits, report: Report) -> None:
+        self.document, self.options, self.report = document, options, report
+        self.goals = Goals(document, limits)
+        self.lexicon = text.Lexicon(document.root.scope.draft.value, limits)
+        self.numerals = num.Numerals(options.numbers, limits)
+        self.algebra = Algebra(self.goals, self.lexicon, self.numerals, limits)
+        self.free_items = Items((), self.goals.all)
+        self.free_members = Members()
+        self.anything = Form(NULL | FALSE | TRUE, text.ANY, num.ANY, (self.free_members,), (self.free_items,))
+        self.emptiness = Emptiness(self)
+        self.keys = Keys(self)
+        self.algebra.form = self.form
+        self.algebra.inhabited = self.emptiness.inhabited
+        self.algebra.members_inhabited = self.emptiness.members
+        self.algebra.items_inhabited = self.emptiness.items
+
+    # forms
+
+    def form(self, goal: Goal) -> Form:
+        """The normal form of a goal. InProgress when it is being computed further up."""
+        form = goal.form
+        if form is None:
+            if goal.pending:
+                raise InProgress
+            goal.pending = True
+            try:
+                form = goal.form = self._compute(goal)
+            finally:
+                goal.pending = False
+        return form
+
+    def _compute(self, goal: Goal) -> Form:
+        kind = goal.kind
+        if kind == Kind.AT:
+            return self._of_schema(goal.parts)
+        if kind == Kind.ALL:
+            return self.anything
+        if kind == Kind.NONE:
+            return Form()
+        if kind == Kind.CONST:
+            return self._of_value(goal.parts)
+        if kind == Kind.OR:
+            return self.algebra.join(self.form(part) for part in goal.parts)
+        positive = [part for part in goal.parts if part.kind != Kind.NOT] if kind == Kind.AND else []
+        negative = [part for part in goal.parts if part.kind == Kind.NOT] if kind == Kind.AND else [goal]
+        form = self.anything
+        for part in positive:
+            form = self.algebra.meet(form, self.form(part))
+        for part in negative:
+            unwanted = self.form(part.parts)
+            form = self._or_refuse(
+                lambda form=form, unwanted=unwanted: self.algebra.minus(form, unwanted),  # type: ignore[misc]
+                form,
+                next(part.locations(), self.document.root),
+                "not",
+            )
+        return form
+
+    def _or_refuse(self, attempt: Callable[[], Form], otherwise: Form, location: Location, keyword: str) -> Form:
+        """The attempt; if it is refused, `otherwise` when lenient, with a finding."""
+        try:
+            return attempt()
+        except Refusal as refusal:
+            self.refuse(location, keyword, refusal.reason)
+            return otherwise
+
+    def refuse(self, location: Location, keyword: str, reason: str) -> None:
+        """SchemaError, or a finding when lenient."""
+        if not self.options.lenient:
+            raise location.error(keyword, reason)
+        self.report.add(location.pointer, keyword, "relaxed", reason)
+
+    def _of_value(self, value: Any) -> Form:
+        if value is None:
+            return Form(bits=NULL)
+        if isinstance(value, bool):
+            return Form(bits=TRUE if value else FALSE)
+        if isinstance(value, str):
+            return Form(strings=text.of_words((value,)))
+        if isinstance(value, list):
+            prefix = tuple(map(self.goals.const, value))
+            return Form(arrays=(Items(prefix, self.goals.none, len(value), len(value)),))
+        if isinstance(value, dict):
+            declared = {key: self.goals.const(item) for key, item in value.items()}
+            closed = (Rule((), self.goals.none),)
+            required = dict.fromkeys(value)
+            return Form(objects=(Members(declared, closed, (), required, len(value), len(value), True),))
+        return Form(numbers=num.of_values((num.exact(value),)))
+
+    # one schema
+
+    def _of_schema(self, location: Location) -> Form:
+        joined, separate = self._conjuncts(location)
+        form = self.anything
+        for part in joined:
+            plain = self._plain(part)
+            form = plain if form is self.anything else self.algebra.meet(form, plain)
+        for goal in separate:
+            form = self.algebra.meet(form, self.form(goal))
+        for part in joined:
+            keywords = fields(part)
+            if not _BRANCHING.isdisjoint(keywords):
+                form = self._branches(form, part, keywords)
+        keywords = fields(location)
+        if not _UNEVALUATED.isdisjoint(keywords):
+            form = self._unevaluated(form, location, keywords, joined, separate)
+        return form
+
+    def _conjuncts(self, location: Location) -> tuple[list[Location], list[Goal]]:
+        """What a schema joins through allOf and $ref: schemas to be merged, and goals that keep a form of their own."""
+        joined, separate, stack = [], [], [location]
+        while stack:
+            here = stack.pop()
+            if here is not location and not _UNEVALUATED.isdisjoint(fields(here)):
+                separate.append(self.goals.at(here))
+                continue
+            joined.append(here)
+            keywords = fields(here)
+            below = [self.goals.child(here, "allOf", i) for i in range(len(keywords.get("allOf", ())))]
+            for keyword in ("$ref", "$dynamicRef", "$recursiveRef"):
+                if keyword in keywords:
+                    below.append(self.goals.at(self.document.resolve(here, keyword)))
+            for goal in reversed(below):
+                if goal.kind == Kind.AT:
+                    if not any(goal.parts.schema is other.schema for other in joined):
+                        stack.append(goal.parts)
+                else:
+                    separate.append(goal)
+        return joined, separate
+
+    def _plain(self, location: Location) -> Form:
+        """The keywords that speak about one type each, and type, enum and const."""
+        keywords = fields(location)
+        named = keywords.get("type")
+        form = self._of_types(named) if named is not None else self.anything
+        words = keywords.keys()
+        if not _STRING.isdisjoint(words) and form.strings is not text.NOTHING:
+            form = replace(form, strings=self._strings(location, keywords))
+        if not _NUMBER.isdisjoint(words) and form.numbers is not num.NOTHING:
+            form = replace(form, numbers=num.meet(form.numbers, self._numbers(keywords)))
+        if not _OBJECT.isdisjoint(words) and form.objects:
+            form = replace(form, objects=self._members(location, keywords))
+        if not _ARRAY.isdisjoint(words) and form.arrays:
+            form = replace(form, arrays=self._items(location, keywords))
+        if "const" in keywords:
+            form = self.algebra.meet(form, self.form(self.goals.const(keywords["const"])))
+        if "enum" in keywords:
+            form = self.algebra.meet(form, self._of_values(keywords["enum"]))
+        return form
+
+    def _of_types(self, named: str | list[str]) -> Form:
+        names = (named,) if isinstance(named, str) else tuple(named)
+        bits = (NULL if "null" in names else 0) | (FALSE | TRUE if "boolean" in names else 0)
+        return Form(
+            bits,
+            text.ANY if "string" in names else text.NOTHING,
+            num.ANY if "number" in names else num.INTEGERS if "integer" in names else num.NOTHING,
+            (self.free_members,) if "object" in names else (),
+            (self.free_items,) if "array" in names else (),
+        )
+
+    def _of_values(self, values: list[Any]) -> Form:
+        words = text.of_words(value for value in values if isinstance(value, str))
+        rest = [self.form(self.goals.const(value)) for value in values if not isinstance(value, str)]
+        form = self.algebra.join(rest)
+        if words.words:
+            form.strings = words
+        return form
+
+    def _strings(self, location: Location, keywords: dict[str, Any]) -> text.Strings:
+        atoms: list[text.Atom] = []
+        if "pattern" in keywords:
+            atoms.append(("pattern", keywords["pattern"], True))
+        if "format" in keywords and self.options.formats == "assert" and self.lexicon.known_format(keywords["format"]):
+            atoms.append(("format", keywords["format"], True))
+        low, high = int(keywords.get("minLength", 0)), keywords.get("maxLength")
+        clause = text.Clause(tuple(sorted(atoms)), frozenset(), low, None if high is None else int(high))
+        if clause.max is not None and clause.min > clause.max:
+            return text.NOTHING
+        return text.ANY if clause == text.Clause() else text.Strings(clauses=(clause,))
+
+    def _numbers(self, keywords: dict[str, Any]) -> num.Numbers:
+        low = _bound(keywords.get("minimum"), keywords.get("exclusiveMinimum"), 1)
+        high = _bound(keywords.get("maximum"), keywords.get("exclusiveMaximum"), -1)
+        multiples = frozenset((num.exact(keywords["multipleOf"]),)) if "multipleOf" in keywords else frozenset()
+        return num.Numbers(clauses=(num.Clause(None, low, high, multiples),))
+
+    def _members(self, location: Location, keywords: dict[str, Any]) -> tuple[Members, ...]:
+        goals, none = self.goals, self.goals.none
+        patterns = tuple(
+            (pattern, goals.child(location, "patternProperties", pattern)) for pattern in keywords.get("patternProperties", ())
+        )
+        otherwise = goals.child(location, "additionalProperties") if "additionalProperties" in keywords else goals.all
+        rules = (Rule(patterns, otherwise),) if patterns or otherwise is not goals.all else ()
+        declared: dict[str, Goal] = {}
+        for key in keywords.get("properties", ()):
+            goal = goals.child(location, "properties", key)
+            if patterns:
+                goal = goals.conj(goal, *(then for pattern, then in patterns if self.lexicon.matches(pattern, key)))
+            declared[key] = goal
+        required = dict.fromkeys(keywords.get("required", ()))
+        low, high = int(keywords.get("minProperties", 0)), keywords.get("maxProperties")
+        names: tuple[Goal, ...] = ()
+        if "propertyNames" in keywords:
+            name = goals.child(location, "propertyNames")
+            if name is none:
+                high = 0
+            elif name is not goals.all:
+                names = (name,)
+        members = Members(
+            declared, rules, names, required, low, None if high is None else int(high), bool(patterns) or "additionalProperties" in keywords
+        )
+        if members.is_free and not members.states_rest:
+            return (self.free_members,)
+        if members.high is not None and max(low, len(required)) > members.high:
+            return ()
+        if any(self.algebra.member(members, key) is none for key in required):
+            return ()
+        return (members,)
+
+    def _items(self, location: Location, keywords: dict[str, Any]) -> tuple[Items, ...]:
+        goals = self.goals
+        prefix: tuple[Goal, ...] = ()
+        rest = goals.all
+        if "prefixItems" in keywords:
+            prefix = tuple(goals.child(location, "prefixItems", i) for i in range(len(keywords["prefixItems"])))
+        items = keywords.get("items")
+        if isinstance(items, list):
+            prefix = prefix or tuple(goals.child(location, "items", i) for i in range(len(items)))
+            if "additionalItems" in keywords:
+                rest = goals.child(location, "additionalItems")
+        elif items is not None:
+            rest = goals.child(location, "items")
+        low, high = int(keywords.get("minItems", 0)), keywords.get("maxItems")
+        contains: tuple[Contains, ...] = ()
+        if "contains" in keywords:
+            most = keywords.get("maxContains")
+            least = int(keywords.get("minContains", 1))
+            contains = (Contains(goals.child(location, "contains"), least, None if most is None else int(most), location),)
+        unique = location if keywords.get("uniqueItems") is True else None
+        shape = Items(prefix, rest, low, None if high is None else int(high), unique, contains)
+        if shape.is_free:
+            return (self.free_items,)
+        return () if shape.high is not None and low > shape.high else (shape,)
+
+    # keywords that branch
+
+    def _branches(self, form: Form, location: Location, keywords: dict[str, Any]) -> Form:
+        algebra, goals = self.algebra, self.goals
+        if "anyOf" in keywords:
+            branches = [goals.child(location, "anyOf", i) for i in range(len(keywords["anyOf"]))]
+            if not any(branch is goals.all for branch in branches):
+                form = algebra.join(algebra.meet(form, self.form(branch)) for branch in dict.fromkeys(branches))
+        if "oneOf" in keywords:
+            options = [self.form(goals.child(location, "oneOf", i)) for i in range(len(keywords["oneOf"]))]
+            options = [algebra.meet(form, option) for option in options]
+            either = algebra.join(options) if self.options.lenient else form
+            form = self._or_refuse(lambda: algebra.exactly_one(options), either, location, "oneOf")
+        if "if" in keywords and ("then" in keywords or "else" in keywords):
+            form = self._conditional(form, location, keywords)
+        if "not" in keywords:
+            unwanted, base = self.form(goals.child(location, "not")), form
+            form = self._or_refuse(lambda: algebra.minus(base, unwanted), base, location, "not")
+        for keyword in ("dependencies", "dependentRequired", "dependentSchemas"):
+            for key, dependency in keywords.get(keyword, {}).items():
+                form = self._dependency(form, location, keyword, key, dependency)
+        return form
+
+    def _conditional(self, form: Form, location: Location, keywords: dict[str, Any]) -> Form:
+        goals, algebra = self.goals, self.algebra
+        condition = self.form(goals.child(location, "if"))
+        then = goals.child(location, "then") if "then" in keywords else goals.all
+        otherwise = goals.child(location, "else") if "else" in keywords else goals.all
+        if then is otherwise:
+            return algebra.meet(form, self.form(then))
+
+        def either() -> Form:
+            with_it = algebra.meet(algebra.meet(form, condition), self.form(then))
+            without = algebra.meet(algebra.minus(form, condition), self.form(otherwise))
+            return algebra.join((with_it, without))
+
+        return self._or_refuse(either, form, location, "if")
+
+    def _dependency(self, form: Form, location: Location, keyword: str, key: str, dependency: Any) -> Form:
+        """Objects without the key, or with it and what it asks for."""
+        if not form.objects:
+            return form
+        goals, algebra = self.goals, self.algebra
+        if isinstance(dependency, list):
+            needed = (Members(required=dict.fromkeys((key, *dependency))),)
+        else:
+            asked = self.form(goals.child(location, keyword, key))
+            needed = algebra.meet(Form(objects=(Members(required={key: None}),)), asked).objects
+        objects: list[Members] = []
+        for shape in form.objects:
+            one = Form(objects=(shape,))
+            if algebra.member(shape, key) is goals.none:
+                objects.append(shape)
+                continue
+            satisfied = isinstance(dependency, list) and all(name in shape.required for name in dependency)
+            if satisfied:
+                objects.append(shape)
+                continue
+            absent = Form(objects=(Members(declared={key: goals.none}),))
+            objects.extend(algebra.meet(one, absent).objects)
+            objects.extend(algebra.meet(one, Form(objects=needed)).objects)
+        return replace(form, objects=algebra._bounded(objects))
+
+    # unevaluated*
+
+    def _unevaluated(
+        self, form: Form, location: Location, keywords: dict[str, Any], joined: list[Location], separate: list[Goal]
+    ) -> Form:
+        """Where no branch decides what was evaluated, the unevaluated rest is the additional rest of all joined schemas together."""
+        branching = any(not _BRANCHING.isdisjoint(fields(part)) for part in joined) or any(
+            goal.kind != Kind.NONE for goal in separate
+        )
+        goals = self.goals
+        for keyword in ("unevaluatedProperties", "unevaluatedItems"):
+            if keyword not in keywords:
+                continue
+            rest = goals.child(location, keyword)
+            if rest is goals.all:
+                continue
+            if branching:
+                self.refuse(location, keyword, "what was evaluated depends on the branch taken")
+                continue
+            if keyword == "unevaluatedProperties":
+                if any("additionalProperties" in fields(part) for part in joined):
+                    continue
+                known = {key: goals.all for part in joined for key in fields(part).get("properties", ())}
+                patterns = {pattern: goals.all for part in joined for pattern in fields(part).get("patternProperties", ())}
+                rule = Rule(tuple(patterns.items()), rest)
+                form = self.algebra.meet(form, replace(self.anything, objects=(Members(known, (rule,), states_rest=True),)))
+            else:
+                form = self._unevaluated_items(form, location, rest, joined)
+        return form
+
+    def _unevaluated_items(self, form: Form, location: Location, rest: Goal, joined: list[Location]) -> Form:
+        length = 0
+        for part in joined:
+            keywords = fields(part)
+            items = keywords.get("items")
+            if (items is not None and not isinstance(items, list)) or (isinstance(items, list) and "additionalItems" in keywords):
+                return form
+            if "contains" in keywords:
+                self.refuse(location, "unevaluatedItems", "what was evaluated depends on contains")
+                return form
+            length = max(length, len(keywords.get("prefixItems", ())), len(items or ()))
+        shape = Items((self.goals.all,) * length, rest)
+        return self.algebra.meet(form, replace(self.anything, arrays=(shape,)))
+
+    # closing
+
+    def survey(self, root: Goal) -> None:
+        """Settle every goal that a generation can reach, so that whatever is refused is refused now."""
+        seen, stack = {root}, [root]
+        while stack:
+            form = self.settled(stack.pop())
+            below: list[Goal] = []
+            for members in form.objects:
+                below += [self.algebra.member(members, key) for key in {**members.declared, **members.required}]
+                below += self.algebra.rest_goals(members)
+            for items in form.arrays:
+                below += [*items.prefix, items.rest]
+            fresh = [goal for goal in dict.fromkeys(below) if goal not in seen]
+            seen.update(fresh)
+            stack += reversed(fresh)
+
+    def settled(self, goal: Goal) -> Form:
+        """The form with shapes that a grammar can run. SchemaError for what cannot be."""
+        form = self.form(goal)
+        arrays, objects = form.arrays, form.objects
+        if any(shape.unique or shape.contains for shape in arrays):
+            arrays = tuple(settled for shape in arrays for settled in self._settle(shape))
+        if self.options.additional_properties is False and any(m.declared and not m.states_rest for m in objects):
+            objects = tuple(map(self.closed, objects))
+        return form if arrays is form.arrays and objects is form.objects else replace(form, arrays=arrays, objects=objects)
+
+    def closed(self, members: Members) -> Members:
+        """With `additional_properties=False`, objects that declare members and say nothing about others have no others."""
+        if self.options.additional_properties is not False or members.states_rest or not members.declared:
+            return members
+        declared = {**members.declared, **{k: self.algebra.member(members, k) for k in members.required if k not in members.declared}}
+        rules = (*members.rules, Rule((), self.goals.none))
+        return replace(members, declared=declared, rules=rules, states_rest=True, tags=None)
+
+    def _settle(self, shape: Items) -> list[Items]:
+        if shape.unique and not (shape.high is not None and shape.high <= 1):
+            self.refuse(shape.unique, "uniqueItems", "cannot be enforced for arrays of more than one item")
+        shapes = [replace(shape, unique=None, contains=())]
+        for contains in shape.contains:
+            try:
+                shapes = [part for one in shapes for part in self._resolve_contains(one, contains)]
+            except Refusal as refusal:
+                self.refuse(contains.location, "contains", refusal.reason)
+        return shapes
+
+    def _resolve_contains(self, shape: Items, contains: Contains) -> list[Items]:
+        goals, algebra = self.goals, self.algebra
+        if contains.low == 0 and contains.high is None:
+            return [shape]
+        items = list(dict.fromkeys((*shape.prefix, shape.rest)))
+        outside = goals.negate(contains.goal)
+        if all(algebra.surely_empty(goals.conj(item, outside)) for item in items):
+            high = contains.high if shape.high is None else shape.high if contains.high is None else min(shape.high, contains.high)
+            low = max(shape.low, contains.low)
+            return [] if high is not None and low > high else [replace(shape, low=low, high=high)]
+        if all(algebra.surely_empty(goals.conj(item, contains.goal)) for item in items):
+            return [shape] if contains.low == 0 else []
+        if contains.high is None and shape.high is not None and shape.high <= _SPLIT_ITEMS and contains.low <= 2:
+            parts = []
+            for places in combinations(range(shape.high), contains.low):
+                prefix = [shape.item(i) for i in range(max(len(shape.prefix), places[-1] + 1))]
+                for place in places:
+                    prefix[place] = goals.conj(prefix[place], contains.goal)
+                parts.append(replace(shape, prefix=tuple(prefix), low=max(shape.low, places[-1] + 1)))
+            return parts
+        raise Refusal("items that satisfy it cannot be counted")
+
+
+@lru_cache(maxsize=1024)
+def _bound(value: Any, exclusive: Any, sign: int) -> num.Bound | None:
+    inclusive = None if value is None else (num.exact(value), exclusive is True)
+    if exclusive is None or isinstance(exclusive, bool):
+        return inclusive
+    strict = (num.exact(exclusive), True)
+    if inclusive is None:
+        return strict
+    return num._tighter(inclusive, strict, sign)
+
+

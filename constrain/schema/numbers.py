@@ -1,0 +1,258 @@
+"""Languages of numbers, structured like those of strings: finite values and clauses of constraints.
+
+    Numbers  =  values ∪ clause ∪ clause ...
+    Clause   =  {x : bounds, integer or not, multiples of some, not of others, not excluded}
+
+Values compare exactly: they are int or Decimal, never float, and the arithmetic is Fraction's. Only `Numerals` knows the texts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from decimal import Context, Decimal
+from fractions import Fraction
+from functools import reduce
+from math import ceil, floor, lcm
+
+from .._limits import Limits
+from ..languages import operations
+from ..languages.dfa import DFA
+from ..languages.numbers import number_language, number_literal
+
+__all__ = ["ANY", "INTEGERS", "NOTHING", "Clause", "Exact", "Numbers", "Numerals", "exact", "of_values"]
+
+Exact = int | Decimal
+Bound = tuple[Exact, bool]
+"""(value, whether the value itself is outside)."""
+
+_ENUMERABLE = 10_000
+_WIDE = Context(prec=20_000)
+
+
+def exact(value: int | float | Decimal) -> Exact:
+    """The number that the JSON text of `value` denotes, as an int where it is integral."""
+    if isinstance(value, int):
+        return value
+    decimal = value if isinstance(value, Decimal) else Decimal(repr(value))
+    return int(decimal) if decimal.adjusted() < 400 and decimal == decimal.to_integral_value() else decimal
+
+
+@dataclass(frozen=True)
+class Clause:
+    """kind: True for integers only, False for non-integers only, None for both."""
+
+    kind: bool | None = None
+    low: Bound | None = None
+    high: Bound | None = None
+    multiples: frozenset[Exact] = frozenset()
+    others: frozenset[Exact] = frozenset()
+    excluded: frozenset[Exact] = frozenset()
+
+    def includes(self, other: Clause) -> bool:
+        return (
+            (self.kind is None or self.kind == other.kind)
+            and (self.low is None or (other.low is not None and _tighter(self.low, other.low, 1) == other.low))
+            and (self.high is None or (other.high is not None and _tighter(self.high, other.high, -1) == other.high))
+            and self.multiples <= other.multiples
+            and self.others <= other.others
+            and self.excluded <= other.excluded
+        )
+
+    def holds(self, x: Exact) -> bool:
+        if self.low is not None and (x < self.low[0] or (x == self.low[0] and self.low[1])):
+            return False
+        if self.high is not None and (x > self.high[0] or (x == self.high[0] and self.high[1])):
+            return False
+        if x in self.excluded or (self.kind is not None and self.kind != _is_integral(x)):
+            return False
+        return all(_divides(m, x) for m in self.multiples) and not any(_divides(m, x) for m in self.others)
+
+
+@dataclass(frozen=True)
+class Numbers:
+    values: frozenset[Exact] = frozenset()
+    clauses: tuple[Clause, ...] = ()
+
+    def contains(self, x: Exact) -> bool:
+        return x in self.values or any(c.holds(x) for c in self.clauses)
+
+
+NOTHING = Numbers()
+ANY = Numbers(clauses=(Clause(),))
+INTEGERS = Numbers(clauses=(Clause(kind=True),))
+
+
+def of_values(values: Iterable[Exact]) -> Numbers:
+    return Numbers(frozenset(values))
+
+
+def meet(a: Numbers, b: Numbers) -> Numbers:
+    if a is ANY or b is NOTHING:
+        return b
+    if b is ANY or a is NOTHING or a is b:
+        return a
+    values = {x for x in a.values if b.contains(x)} | {x for x in b.values if a.contains(x)}
+    clauses = [met for x in a.clauses for y in b.clauses if (met := _meet_clauses(x, y)) is not None]
+    return _simplified(values, clauses)
+
+
+def join(a: Numbers, b: Numbers) -> Numbers:
+    if a is ANY or b is NOTHING or a is b:
+        return a
+    if b is ANY or a is NOTHING:
+        return b
+    return _simplified(a.values | b.values, [*a.clauses, *b.clauses])
+
+
+def minus(a: Numbers, b: Numbers) -> Numbers:
+    """a without b."""
+    if a is NOTHING or b is NOTHING:
+        return a
+    values = {x for x in a.values if not b.contains(x)}
+    rest = Numbers(clauses=a.clauses)
+    for clause in b.clauses:
+        rest = meet(rest, _complement(clause))
+    values.update(x for x in rest.values if x not in b.values)
+    clauses = [replace(c, excluded=c.excluded | {x for x in b.values if c.holds(x)}) for c in rest.clauses]
+    return _simplified(values, clauses)
+
+
+def _complement(clause: Clause) -> Numbers:
+    parts = []
+    if clause.kind is not None:
+        parts.append(Clause(kind=not clause.kind))
+    if clause.low is not None:
+        parts.append(Clause(high=(clause.low[0], not clause.low[1])))
+    if clause.high is not None:
+        parts.append(Clause(low=(clause.high[0], not clause.high[1])))
+    parts.extend(Clause(others=frozenset((m,))) for m in sorted(clause.multiples))
+    parts.extend(Clause(multiples=frozenset((m,))) for m in sorted(clause.others))
+    return Numbers(clause.excluded, tuple(parts))
+
+
+def _tighter(a: Bound, b: Bound, sign: int) -> Bound:
+    if a[0] == b[0]:
+        return a if a[1] else b
+    return a if (a[0] > b[0]) == (sign > 0) else b
+
+
+def _meet_clauses(a: Clause, b: Clause) -> Clause | None:
+    if a.kind is not None and b.kind is not None and a.kind != b.kind:
+        return None
+    low = b.low if a.low is None else a.low if b.low is None else _tighter(a.low, b.low, 1)
+    high = b.high if a.high is None else a.high if b.high is None else _tighter(a.high, b.high, -1)
+    met = Clause(
+        b.kind if a.kind is None else a.kind, low, high, a.multiples | b.multiples, a.others | b.others, a.excluded | b.excluded
+    )
+    return None if _crossed(met) or met.multiples & met.others else met
+
+
+def _crossed(clause: Clause) -> bool:
+    low, high = clause.low, clause.high
+    return low is not None and high is not None and (low[0] > high[0] or (low[0] == high[0] and (low[1] or high[1])))
+
+
+def _simplified(values: set[Exact] | frozenset[Exact], clauses: list[Clause]) -> Numbers:
+    kept: list[Clause] = []
+    for clause in clauses:
+        if not any(other.includes(clause) for other in kept):
+            kept = [other for other in kept if not clause.includes(other)]
+            kept.append(clause)
+    values = {x for x in values if not any(c.holds(x) for c in kept)} if kept else values
+    if not kept and not values:
+        return NOTHING
+    if not values and len(kept) == 1:
+        if kept[0] == ANY.clauses[0]:
+            return ANY
+        if kept[0] == INTEGERS.clauses[0]:
+            return INTEGERS
+    return Numbers(frozenset(values), tuple(kept))
+
+
+def _is_integral(x: Exact) -> bool:
+    return isinstance(x, int) or x == x.to_integral_value()
+
+
+def _divides(m: Exact, x: Exact) -> bool:
+    return (Fraction(x) / Fraction(m)).denominator == 1
+
+
+def _least_common_multiple(factors: Iterable[Fraction]) -> Fraction:
+    """Of fractions in lowest terms: lcm of numerators over gcd of denominators, here through a common denominator."""
+    fractions = list(factors)
+    denominator = lcm(*(f.denominator for f in fractions))
+    return Fraction(lcm(*(int(f * denominator) for f in fractions)), denominator)
+
+
+class Numerals:
+    """Emptiness and texts of number languages under one spelling ("canonical" or "any")."""
+
+    def __init__(self, spelling: str, limits: Limits) -> None:
+        self.spelling, self.limits = spelling, limits
+
+    def is_empty(self, numbers: Numbers) -> bool:
+        return not numbers.values and all(self._clause_is_empty(c) for c in numbers.clauses)
+
+    def _clause_is_empty(self, clause: Clause) -> bool:
+        if _crossed(clause):
+            return True
+        steps = [Fraction(m) for m in clause.multiples]
+        if clause.kind:
+            steps.append(Fraction(1))
+        if not steps:
+            # a dense set: only a single point can be taken away altogether
+            low, high = clause.low, clause.high
+            if low is None or high is None or low[0] != high[0]:
+                return False
+            return not clause.holds(low[0])
+        step = _least_common_multiple(steps)
+        if clause.kind is False and step.denominator == 1:
+            return True
+        if any((step / Fraction(m)).denominator == 1 for m in clause.others):
+            return True
+        if clause.low is None or clause.high is None:
+            return False
+        first, last = ceil(Fraction(clause.low[0]) / step), floor(Fraction(clause.high[0]) / step)
+        if last - first > _ENUMERABLE:
+            return self.clause_automaton(clause).is_empty
+        return not any(clause.holds(_decimal(step * k)) for k in range(first, last + 1))
+
+    def clause_automaton(self, clause: Clause) -> DFA:
+        low, high = clause.low, clause.high
+        multiple: Exact | None = None
+        if clause.multiples:
+            multiple = _decimal(_least_common_multiple(Fraction(m) for m in clause.multiples))
+        dfa = number_language(
+            integer=clause.kind is True,
+            minimum=low[0] if low and not low[1] else None,
+            exclusive_minimum=low[0] if low and low[1] else None,
+            maximum=high[0] if high and not high[1] else None,
+            exclusive_maximum=high[0] if high and high[1] else None,
+            multiple_of=multiple,
+            spelling=self.spelling,
+            limits=self.limits,
+        )
+        unwanted = [number_language(multiple_of=m, spelling=self.spelling, limits=self.limits) for m in sorted(clause.others)]
+        unwanted += [number_literal(x, spelling=self.spelling) for x in sorted(clause.excluded)]
+        if clause.kind is False:
+            unwanted.append(number_language(integer=True, spelling=self.spelling, limits=self.limits))
+        for language in unwanted:
+            dfa = operations.difference(dfa, language, self.limits)
+        return dfa
+
+    def automaton(self, numbers: Numbers) -> DFA:
+        parts = [self.clause_automaton(c) for c in numbers.clauses]
+        parts += [number_literal(x, spelling=self.spelling) for x in sorted(numbers.values)]
+        return reduce(lambda x, y: operations.union(x, y, self.limits), parts)
+
+
+def _decimal(value: Fraction) -> Exact:
+    """Exact: the denominators met here divide a power of ten."""
+    if value.denominator == 1:
+        return value.numerator
+    digits, denominator = 0, value.denominator
+    while (10**digits) % denominator:
+        digits += 1
+    return Decimal(value.numerator * (10**digits // denominator)).scaleb(-digits, context=_WIDE)
+

@@ -1,0 +1,278 @@
+"""Languages of string values, kept structured until an automaton is really needed.
+
+    Strings  =  words ∪ clause ∪ clause ...
+    Clause   =  {w : every atom holds, w not excluded, min <= characters of w <= max}
+    atom     =  (kind, text, positive): ("pattern", "^a", True) finds a match in w; ("format", "date", False) is not a date
+
+The form is closed under union, intersection and complement, so the Boolean structure of schemas costs a few tuples; huge word lists
+and length bounds never multiply states. `Lexicon` turns atoms into automata, once each.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import reduce
+
+from .._limits import Limits
+from ..languages import operations
+from ..languages.constants import ANY_STRING
+from ..languages.dfa import DFA
+from ..languages.formats import format_language
+from ..languages.pattern import compile_pattern, compile_string_pattern
+
+__all__ = ["ANY", "NOTHING", "Atom", "Clause", "Lexicon", "Strings", "of_words"]
+
+Atom = tuple[str, str, bool]
+
+_PLAIN = re.compile(r"\^?(?:[^\\^$\[\]()|*+?{}]|\\[dDwWsS./\-]|\[(?:[\w .@:/+-])+\]|[*+?])*\$?")
+"""Patterns that plainly match something: no anchor, group or repetition count inside."""
+
+
+@dataclass(frozen=True)
+class Clause:
+    atoms: tuple[Atom, ...] = ()
+    excluded: frozenset[str] = frozenset()
+    min: int = 0
+    max: int | None = None
+
+    def includes(self, other: Clause) -> bool:
+        """Whether `other` is a subset for a reason that shows in the form."""
+        return (
+            set(self.atoms) <= set(other.atoms)
+            and self.excluded <= other.excluded
+            and self.min <= other.min
+            and (self.max is None or (other.max is not None and other.max <= self.max))
+        )
+
+
+@dataclass(frozen=True)
+class Strings:
+    words: frozenset[str] = frozenset()
+    clauses: tuple[Clause, ...] = ()
+
+
+NOTHING = Strings()
+ANY = Strings(clauses=(Clause(),))
+
+
+def of_words(words: Iterable[str]) -> Strings:
+    return Strings(frozenset(words))
+
+
+class Lexicon:
+    """Decides questions about string languages and builds their automata; one per compilation.
+
+    draft: passed to the format tables.
+    """
+
+    def __init__(self, draft: int, limits: Limits) -> None:
+        self.draft, self.limits = draft, limits
+        self._automata: dict[tuple[str, str], DFA] = {}
+        self._empty: dict[Clause, bool] = {}
+
+    def known_format(self, name: str) -> bool:
+        return self._format(name) is not None
+
+    def matches(self, pattern: str, word: str) -> bool:
+        """Whether the ECMA pattern is found in `word`."""
+        return self.atom(("pattern", pattern, True)).accepts(_encode(word))
+
+    def atom(self, atom: Atom) -> DFA:
+        """The automaton of an atom, taken positively or not."""
+        kind, text, positive = atom
+        if not positive:
+            return operations.difference(ANY_STRING, self.atom((kind, text, True)), self.limits)
+        dfa = self._automata.get((kind, text))
+        if dfa is None:
+            if kind == "pattern":
+                dfa = compile_pattern(text, dialect="ecma", search=True, limits=self.limits)
+            else:
+                found = self._format(text)
+                assert found is not None
+                dfa = found
+            self._automata[kind, text] = dfa
+        return dfa
+
+    def _format(self, name: str) -> DFA | None:
+        return format_language(name, self.draft)
+
+    # algebra
+
+    def meet(self, a: Strings, b: Strings) -> Strings:
+        if a is ANY or b is NOTHING:
+            return b
+        if b is ANY or a is NOTHING or a is b:
+            return a
+        words = {w for w in a.words if w in b.words or any(self.holds(c, w) for c in b.clauses)}
+        words.update(w for w in b.words if any(self.holds(c, w) for c in a.clauses))
+        clauses = []
+        for x in a.clauses:
+            for y in b.clauses:
+                met = self._meet_clauses(x, y)
+                if met is not None:
+                    clauses.append(met)
+        return self._simplified(words, clauses)
+
+    def join(self, a: Strings, b: Strings) -> Strings:
+        if a is ANY or b is NOTHING or a is b:
+            return a
+        if b is ANY or a is NOTHING:
+            return b
+        return self._simplified(a.words | b.words, [*a.clauses, *b.clauses])
+
+    def minus(self, a: Strings, b: Strings) -> Strings:
+        """a without b."""
+        if a is NOTHING or b is NOTHING:
+            return a
+        words = {w for w in a.words if w not in b.words and not any(self.holds(c, w) for c in b.clauses)}
+        rest = Strings(clauses=a.clauses)
+        for clause in b.clauses:
+            rest = self.meet(rest, _complement(clause))
+        if b.words:
+            words.update(w for w in rest.words if w not in b.words)
+            clauses = [replace(c, excluded=c.excluded | {w for w in b.words if self.holds(c, w)}) for c in rest.clauses]
+        else:
+            words.update(rest.words)
+            clauses = list(rest.clauses)
+        return self._simplified(words, clauses)
+
+    def is_empty(self, strings: Strings) -> bool:
+        if any(_encodable(w) for w in strings.words):
+            return False
+        return all(self._clause_is_empty(c) for c in strings.clauses)
+
+    def contains(self, strings: Strings, word: str) -> bool:
+        return word in strings.words or any(self.holds(c, word) for c in strings.clauses)
+
+    def holds(self, clause: Clause, word: str) -> bool:
+        if not clause.min <= len(word) or (clause.max is not None and len(word) > clause.max) or word in clause.excluded:
+            return False
+        data = _encode(word)
+        return all(self.atom((kind, text, True)).accepts(data) == positive for kind, text, positive in clause.atoms)
+
+    def finite(self, strings: Strings, limit: int) -> list[str] | None:
+        """All words, sorted, if there are at most `limit`; None if there are more."""
+        found = {w for w in strings.words if _encodable(w)}
+        for clause in strings.clauses:
+            if not clause.atoms and (clause.max is None or clause.max > 0):
+                return None
+            dfa = self.automaton(clause)
+            if dfa.is_empty:
+                continue
+            count = operations.count_words(dfa)
+            if count is None or count > limit:
+                return None
+            found.update(w.decode() for w in operations.words(dfa, limit))
+        return sorted(found) if len(found) <= limit else None
+
+    # automata
+
+    def lexeme(self, clause: Clause) -> tuple[DFA, int, int | None]:
+        """(automaton, least, most characters): the language of the clause with its bounds in registers where possible."""
+        low, high = clause.min, clause.max
+        positive = [a for a in clause.atoms if a[2]]
+        if len(clause.atoms) == 1 and positive and positive[0][0] == "pattern" and not clause.excluded:
+            dfa, least, most = compile_string_pattern(positive[0][1], dialect="ecma", search=True, limits=self.limits)
+            low = max(low, least)
+            high = most if high is None else high if most is None else min(high, most)
+        else:
+            parts = [self.atom(a) for a in clause.atoms]
+            dfa = reduce(lambda x, y: operations.intersect(x, y, self.limits), parts) if parts else ANY_STRING
+            if clause.excluded:
+                words = sorted(_encode(w) for w in clause.excluded if _encodable(w))
+                if words:
+                    dfa = operations.difference(dfa, operations.from_words(words), self.limits)
+        if dfa.is_empty or (low == 0 and high is None):
+            return dfa, 0, None
+        least, most = (int(bounds[0]) for bounds in dfa.char_bounds)
+        if low <= least:
+            low = 0
+        if high is not None and 0 <= most <= high:
+            high = None
+        if (low or high is not None) and not dfa.has_interval_lengths:
+            dfa, low, high = operations.with_length(dfa, low, high, self.limits), 0, None
+        return dfa, low, high
+
+    def automaton(self, clause: Clause) -> DFA:
+        """The language of the clause as one automaton, bounds included."""
+        dfa, low, high = self.lexeme(clause)
+        if low or high is not None:
+            dfa = operations.with_length(dfa, low, high, self.limits)
+        return dfa
+
+    def whole(self, strings: Strings) -> DFA:
+        """The whole language as one automaton."""
+        parts = [self.automaton(c) for c in strings.clauses]
+        if strings.words:
+            parts.append(operations.from_words(sorted(_encode(w) for w in strings.words if _encodable(w))))
+        return reduce(lambda x, y: operations.union(x, y, self.limits), parts)
+
+    # clauses
+
+    def _clause_is_empty(self, clause: Clause) -> bool:
+        if clause.max is not None and clause.min > clause.max:
+            return True
+        if not clause.atoms:
+            return clause.max == 0 and "" in clause.excluded
+        if len(clause.atoms) == 1 and not clause.excluded and clause.max is None and clause.atoms[0][2]:
+            kind, text, _ = clause.atoms[0]
+            if clause.min == 0 and (kind == "format" or _PLAIN.fullmatch(text)):
+                return False
+        known = self._empty.get(clause)
+        if known is None:
+            dfa, low, high = self.lexeme(clause)
+            known = dfa.is_empty
+            if not known and (low or high is not None):
+                least, most = (int(bounds[0]) for bounds in dfa.char_bounds)
+                known = (high is not None and least > high) or 0 <= most < low
+            self._empty[clause] = known
+        return known
+
+    def _meet_clauses(self, a: Clause, b: Clause) -> Clause | None:
+        atoms = tuple(dict.fromkeys((*a.atoms, *b.atoms)))
+        if any((kind, text, not positive) in atoms for kind, text, positive in atoms):
+            return None
+        high = b.max if a.max is None else a.max if b.max is None else min(a.max, b.max)
+        low = max(a.min, b.min)
+        if high is not None and low > high:
+            return None
+        return Clause(tuple(sorted(atoms)), a.excluded | b.excluded, low, high)
+
+    def _simplified(self, words: set[str] | frozenset[str], clauses: list[Clause]) -> Strings:
+        kept: list[Clause] = []
+        for clause in clauses:
+            if not any(other.includes(clause) for other in kept):
+                kept = [other for other in kept if not clause.includes(other)]
+                kept.append(clause)
+        if words and any(not c.atoms for c in kept):
+            free = [c for c in kept if not c.atoms]
+            words = {w for w in words if not any(self.holds(c, w) for c in free)}
+        if not kept and not words:
+            return NOTHING
+        if not words and kept == [Clause()]:
+            return ANY
+        return Strings(frozenset(words), tuple(kept))
+
+
+def _complement(clause: Clause) -> Strings:
+    parts = [Clause(atoms=((kind, text, not positive),)) for kind, text, positive in clause.atoms]
+    if clause.min > 0:
+        parts.append(Clause(max=clause.min - 1))
+    if clause.max is not None:
+        parts.append(Clause(min=clause.max + 1))
+    return Strings(clause.excluded, tuple(parts))
+
+
+def encoded(words: Iterable[str]) -> Iterator[bytes]:
+    """The UTF-8 of each word that has one (lone surrogates have none)."""
+    return (_encode(w) for w in words if _encodable(w))
+
+
+def _encode(word: str) -> bytes:
+    return word.encode("utf-8", "surrogatepass")
+
+
+def _encodable(word: str) -> bool:
+    return word.isascii() or not any("\ud800" <= c <= "\udfff" for c in word)
