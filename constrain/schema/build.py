@@ -13,6 +13,7 @@ from ..automata.grammar import ArrayShape, Frame, Lazy, Lexeme, Node, ObjectShap
 from ..automata.json_layouts import array_layout, object_layout
 from ..languages import operations
 from ..languages.dfa import DFA
+from ..languages.words import words
 from .forms import FALSE, NULL, TRUE, Form, Goal, Items, Kind, Members
 from .goals import fields
 from .normal import Normaliser
@@ -81,7 +82,7 @@ class Builder:
     def _make_strings(self, strings: Strings) -> list[Node]:
         """One lexeme where one can hold it all: clauses without bounds in registers are united in one automaton."""
         lexicon = self.normaliser.lexicon
-        words = tuple(sorted(encoded(strings.words)))
+        listed = tuple(sorted(encoded(strings.words)))
         plain: DFA | None = None
         bounded: list[tuple[DFA, int, int | None]] = []
         for clause in strings.clauses:
@@ -95,11 +96,11 @@ class Builder:
         if plain is not None:
             bounded.insert(0, (plain, 0, None))
         if not bounded:
-            return [Lexeme(words=words, skin=Skin.JSON_STRING)] if words else []
+            return [Lexeme(words=listed, skin=Skin.JSON_STRING)] if listed else []
         nodes: list[Node] = []
         for dfa, low, high in bounded:
-            nodes.append(Lexeme(words, dfa, low, high, Skin.JSON_STRING))
-            words = ()
+            nodes.append(Lexeme(listed, dfa, low, high, Skin.JSON_STRING))
+            listed = ()
         return nodes
 
     # arrays
@@ -132,9 +133,9 @@ class Builder:
             if key not in order and (key.isascii() or not any("\ud800" <= c <= "\udfff" for c in key)):
                 order[key] = member(members, key)
         if extra is not None and (members.names or any(rule.patterns for rule in members.rules)):
-            count = operations.count_words(extra)
-            if count is not None and count <= _FINITE_KEYS + len(order):
-                for word in operations.words(extra, _FINITE_KEYS + len(order)):
+            finite = words(extra, _FINITE_KEYS + len(order))
+            if finite is not None:
+                for word in finite:
                     order.setdefault(word.decode(), goals[extra.label(word)])
                 extra = None
         rank = {key: i for i, key in enumerate(order)}

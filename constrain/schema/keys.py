@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from ..languages import operations
 from ..languages.constants import ANY_STRING
 from ..languages.dfa import DFA
+from ..languages.words import count_words
 from .forms import Goal, Members
 from .strings import encoded
 
@@ -37,23 +38,22 @@ class Keys:
                 return None, []
             names = self._names(members)
             return (ANY_STRING if names is None else None if names.is_empty else names), [goal]
+        names = self._names(members)
         found: dict[Goal, int] = {}
 
-        def label(flags: tuple[int, ...]) -> int:
-            if len(flags) > len(patterns) and flags[-1] < 0:
+        def label(hit: frozenset[int]) -> int:
+            if names is not None and len(patterns) not in hit:
                 return -1
-            hit = {pattern for pattern, flag in zip(patterns, flags, strict=False) if flag >= 0}
             goal = goals.all
             for rule in members.rules:
-                then = [g for pattern, g in rule.patterns if pattern in hit]
+                then = [value for pattern, value in rule.patterns if patterns.index(pattern) in hit]
                 goal = goals.conj(goal, *(then or (rule.otherwise,)))
             return found.setdefault(goal, len(found)) if alive(goal) else -1
 
         automata = [normaliser.lexicon.atom(("pattern", pattern, True)) for pattern in patterns]
-        names = self._names(members)
         if names is not None:
             automata.append(names)
-        dfa = operations.label_product([ANY_STRING, *automata], lambda flags: label(tuple(flags)[1:]) if flags[0] >= 0 else -1)
+        dfa = operations.label_product(automata, label, normaliser.lexicon.limits)
         return (None, []) if dfa.is_empty else (dfa, list(found))
 
     def more_than(self, members: Members, count: int, alive: Callable[[Goal], bool]) -> bool:
@@ -64,11 +64,8 @@ class Keys:
         dfa, _ = self.undeclared(members, alive)
         if dfa is None:
             return False
-        words = operations.count_words(dfa)
-        if words is None:
-            return True
         taken = sum(dfa.accepts(key) for key in encoded({**members.declared, **members.required}))
-        return words - taken > count
+        return count_words(dfa, count + taken + 1) > count + taken
 
     def _names(self, members: Members) -> DFA | None:
         if not members.names:

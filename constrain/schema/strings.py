@@ -21,6 +21,7 @@ from ..languages.constants import ANY_STRING
 from ..languages.dfa import DFA
 from ..languages.formats import format_language
 from ..languages.pattern import compile_pattern, compile_string_pattern
+from ..languages.words import from_words
 
 __all__ = ["ANY", "NOTHING", "Atom", "Clause", "Lexicon", "Strings", "of_words"]
 
@@ -152,21 +153,6 @@ class Lexicon:
         data = _encode(word)
         return all(self.atom((kind, text, True)).accepts(data) == positive for kind, text, positive in clause.atoms)
 
-    def finite(self, strings: Strings, limit: int) -> list[str] | None:
-        """All words, sorted, if there are at most `limit`; None if there are more."""
-        found = {w for w in strings.words if _encodable(w)}
-        for clause in strings.clauses:
-            if not clause.atoms and (clause.max is None or clause.max > 0):
-                return None
-            dfa = self.automaton(clause)
-            if dfa.is_empty:
-                continue
-            count = operations.count_words(dfa)
-            if count is None or count > limit:
-                return None
-            found.update(w.decode() for w in operations.words(dfa, limit))
-        return sorted(found) if len(found) <= limit else None
-
     # automata
 
     def lexeme(self, clause: Clause) -> tuple[DFA, int, int | None]:
@@ -183,7 +169,7 @@ class Lexicon:
             if clause.excluded:
                 words = sorted(_encode(w) for w in clause.excluded if _encodable(w))
                 if words:
-                    dfa = operations.difference(dfa, operations.from_words(words), self.limits)
+                    dfa = operations.difference(dfa, from_words(words), self.limits)
         if dfa.is_empty or (low == 0 and high is None):
             return dfa, 0, None
         least, most = (int(bounds[0]) for bounds in dfa.char_bounds)
@@ -206,7 +192,7 @@ class Lexicon:
         """The whole language as one automaton."""
         parts = [self.automaton(c) for c in strings.clauses]
         if strings.words:
-            parts.append(operations.from_words(sorted(_encode(w) for w in strings.words if _encodable(w))))
+            parts.append(from_words(sorted(_encode(w) for w in strings.words if _encodable(w))))
         return reduce(lambda x, y: operations.union(x, y, self.limits), parts)
 
     # clauses
