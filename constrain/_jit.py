@@ -12,8 +12,8 @@ compiled with and without NUMBA_BOUNDSCHECK is mixed up. Here
 - an entry is used only if its signature is the one asked for, so that processes which compile at once (and may take the
   same file name in numba's index) never run each other's code.
 
-Only modules that define kernels import this one, and only decorating imports numba: `import constrain` stays free of it.
-NUMBA_DISABLE_JIT=1 gives plain Python functions.
+Only modules that define kernels import this one, and only decorating imports numba: `import constrain` stays free of
+it. NUMBA_DISABLE_JIT=1 gives plain Python functions.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def cache_dir() -> Path | None:
 
 
 def _stamp() -> str | None:
-    """Hash of everything that compiled code depends on, or None when the sources cannot be read (a zip, for example)."""
+    """Hash of all that compiled code depends on, or None when the sources cannot be read (a zip, for example)."""
     import numba
 
     digest = hashlib.sha256(f"{numba.__version__} boundscheck={numba.config.BOUNDSCHECK!r}".encode())

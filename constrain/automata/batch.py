@@ -1,0 +1,56 @@
+"""Many matchers in one kernel call, optionally split over threads."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import kernels
+from . import layout as at
+from .matcher import Matcher, mask_array
+
+__all__ = ["fill_batch"]
+
+
+def fill_batch(
+    matchers: Sequence[Matcher], bitmask: Any, rows: Sequence[int] | None = None, threads: int | None = None
+) -> None:
+    """See `constrain.fill_next_token_bitmasks`."""
+    if not matchers:
+        return
+    places = np.arange(len(matchers)) if rows is None else np.asarray(rows, np.int64)
+    if len(places) != len(matchers):
+        raise ValueError(f"{len(matchers)} matchers but {len(places)} rows")
+    if len({id(m) for m in matchers}) != len(matchers):
+        raise ValueError("a matcher occurs twice in the batch; fork() it")
+    array = mask_array(bitmask, max(m._index.words for m in matchers))
+    if len(places) and not (0 <= places.min() and places.max() < len(array)):
+        raise IndexError(f"rows {places.min()}..{places.max()} of a bitmask with {len(array)} rows")
+    descriptors = np.array([m._desc.ctypes.data for m in matchers], np.int64)
+    statuses: NDArray[np.int32] = np.zeros(len(matchers), np.int32)
+    if threads is None or threads < 2 or len(matchers) < 2:
+        kernels.fill_many(descriptors, array, places, statuses)
+    else:
+        cuts = np.linspace(0, len(matchers), min(threads, len(matchers)) + 1).astype(int)
+        parts = [slice(a, b) for a, b in zip(cuts[:-1], cuts[1:], strict=True)]
+        jobs = [
+            _pool(threads, os.getpid()).submit(kernels.fill_many, descriptors[p], array, places[p], statuses[p])
+            for p in parts
+        ]
+        for job in jobs:
+            job.result()
+    for i in np.flatnonzero(statuses != at.OK).tolist():
+        matchers[i]._provide(int(statuses[i]))
+        matchers[i].fill_next_token_bitmask(array, int(places[i]))
+
+
+@lru_cache(maxsize=4)
+def _pool(threads: int, pid: int) -> ThreadPoolExecutor:
+    """Threads that wait for slices of batches; one pool per process, since threads do not survive a fork."""
+    return ThreadPoolExecutor(threads, thread_name_prefix="constrain-fill")

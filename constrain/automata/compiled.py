@@ -1,0 +1,86 @@
+"""Grammar: a constraint bound to a vocabulary. Its meaning is immutable; its tables grow on demand under a lock."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from .._errors import VocabularyError
+from .._limits import Limits
+from ..vocabulary import Vocabulary
+from .grammar import Node
+from .oracle import Oracle
+
+if TYPE_CHECKING:
+    from .explain import Rejection
+    from .matcher import Matcher
+    from .program import Program
+
+__all__ = ["Grammar"]
+
+
+class Grammar:
+    """A compiled constraint, shared by any number of matchers and threads.
+
+    vocabulary: None for a grammar that only checks text.
+    report:     what is enforced, relaxed or refused; None for front ends that have nothing to report.
+    """
+
+    def __init__(
+        self, root: Node, vocabulary: Vocabulary | None, *, report: Any = None, limits: Limits | None = None
+    ) -> None:
+        self.root = root
+        self.vocabulary = vocabulary
+        self.report = report
+        self.limits = limits or Limits()
+        self.lock = threading.RLock()
+        self._program: Program | None = None
+
+    @property
+    def program(self) -> Program:
+        """The encoded grammar; made on first use."""
+        if self._program is None:
+            with self.lock:
+                if self._program is None:
+                    from .index import index_of
+                    from .program import Program
+
+                    self._program = Program(self.root, self.limits, index_of(self._bound()).slot)
+        return self._program
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the encoded tables so far; ready masks belong to the vocabulary."""
+        return 0 if self._program is None else self._program.nbytes
+
+    def matcher(self, *, max_rollback: int | None = 256, stop_token_ids: Iterable[int] | None = None) -> Matcher:
+        """A matcher at the start of the output.
+
+        max_rollback: steps that can be taken back; None keeps all.
+        stop_token_ids: ids that end the output where it is complete; the vocabulary's EOS ids by default.
+        """
+        from .matcher import Matcher
+
+        return Matcher(self, max_rollback=max_rollback, stop_token_ids=stop_token_ids)
+
+    def accepts(self, data: bytes | str) -> bool:
+        """Whether `data` is a complete output, by the reference interpreter."""
+        return Oracle(self.root).accepts(data.encode() if isinstance(data, str) else data)
+
+    def explain(self, data: bytes | str) -> Rejection | None:
+        """Where and why `data` is not a complete output, and what was expected there; None when it is one."""
+        from .explain import explain
+
+        return explain(Oracle(self.root), data.encode() if isinstance(data, str) else data)
+
+    def _bound(self) -> Vocabulary:
+        if self.vocabulary is None:
+            raise VocabularyError("this grammar was compiled without a vocabulary: it can check text, but not mask tokens")
+        return self.vocabulary
+
+    def build(self, stubs: Iterable[int]) -> None:
+        """Encode the nodes behind stubs that a kernel met."""
+        with self.lock:
+            for stub in stubs:
+                self.program.build(stub)

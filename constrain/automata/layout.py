@@ -1,0 +1,88 @@
+"""Where everything lies in the flat int32 arrays that the kernels read and write. The one place with these numbers.
+
+PROGRAM (one per grammar, grows): a heap of records; the address of a record is the identity of what it describes.
+Address 0 is nothing; -1 means "none". Bytes (words, byte classes) are packed four to an int32, little end first.
+
+    lexeme        kind, skin, n words, offsets of words (n+1 ints), packed words, start of its automaton, min, max characters,
+                  counted (are characters counted?), object shape (for keys)
+    union         kind, n, then per alternative: address, 8 x 32 bits of its possible first bytes
+    frame         kind, start state, shape kind, shape
+    stub          kind, index, address once built (0 before)
+    state         of a layout: guard, flags, whitespace (newlines, base, per level; newlines -1: none), n calls, address of calls,
+                  n edges, then per edge: byte, target.     call: select, returning state, node, nullable
+    dfa state     byte classes, label, least and most characters to acceptance, words to acceptance (-1: not
+                  counted or too many, D_EVERYTHING: all strings),
+                  mask slot (-1: never, -2: not made yet), then per class its target
+    object shape  see O_*            array shape   see Y_*
+
+ARENA (one per matcher): a header, scratch space, then frames and registers, immutable once written (a persistent stack):
+
+    frame row         node, state to return to, registers, parent row (-1: the root's caller), level
+    object registers  emitted count, label of the current key, required keys missing, emitted additional keys (linked, 0: none),
+                      whether an additional key may follow, then a bit per declared key: may it follow?
+    array registers   emitted count
+    additional key    next, hash, n bytes, packed bytes
+
+CONFIGURATIONS (one array per matcher): rows of CW ints, one per parallel thread.
+"""
+
+from __future__ import annotations
+
+# kinds of nodes
+K_LEXEME, K_UNION, K_FRAME, K_STUB = 1, 2, 3, 4
+
+# lexeme
+L_SKIN, L_WORDS, L_OFFSETS, L_BYTES, L_DFA, L_MIN, L_MAX, L_COUNTED, L_SHAPE, L_SIZE = 1, 2, 3, 4, 5, 6, 7, 8, 9, 10
+SKIN_RAW, SKIN_JSON = 0, 1
+
+# union
+U_COUNT, U_FIRST, U_STRIDE = 1, 2, 9
+
+# frame
+F_START, F_SHAPE_KIND, F_SHAPE, F_SIZE = 1, 2, 3, 4
+SHAPE_NONE, SHAPE_OBJECT, SHAPE_ARRAY = 0, 1, 2
+
+# stub
+T_INDEX, T_BUILT, T_SIZE = 1, 2, 3
+
+# layout state
+S_GUARD, S_FLAGS, S_NEWLINES, S_BASE, S_LEVEL, S_CALLS, S_CALL_LIST, S_EDGES, S_EDGE_LIST = 0, 1, 2, 3, 4, 5, 6, 7, 8
+FLAG_FINAL, FLAG_CLOSED = 1, 2  # may end here; ends here (nothing can follow)
+CALL_SELECT, CALL_RETURNS, CALL_NODE, CALL_NULLABLE, CALL_SIZE = 0, 1, 2, 3, 4
+SELECT_NODE, SELECT_KEY, SELECT_VALUE, SELECT_ITEM = 0, 1, 2, 3
+GUARD_NONE, GUARD_MORE, GUARD_CLOSE = 0, 1, 2
+
+# dfa state
+D_CLASSES, D_LABEL, D_LEAST, D_MOST, D_WORDS, D_MASK, D_NEXT = 0, 1, 2, 3, 4, 5, 6
+D_EVERYTHING = -2  # D_WORDS of the automaton of all strings
+
+# object shape: declared keys, words of bits, key lexeme, values, required bits, possible bits, initial bits, initially extra?,
+# required count, least, most members, rank of each key (or -1), keys by rank, values of additional keys, their automaton
+O_KEYS, O_WORDS, O_LEXEME, O_VALUES, O_REQUIRED, O_POSSIBLE, O_INITIAL, O_EXTRA_FIRST = 0, 1, 2, 3, 4, 5, 6, 7
+O_MISSING, O_MIN, O_MAX, O_RANK, O_BY_RANK, O_EXTRA_VALUES, O_EXTRA, O_SIZE = 8, 9, 10, 11, 12, 13, 14, 15
+
+# array shape
+Y_PREFIX_COUNT, Y_PREFIX, Y_REST, Y_MIN, Y_MAX, Y_SIZE = 0, 1, 2, 3, 4, 5
+
+# arena: header
+A_TOP, A_OUT, A_STATUS, A_NEED, A_BEGIN, A_END, A_POS, A_TOKENS = 0, 1, 2, 3, 4, 5, 6, 7
+A_NEEDED, NEED_CAP = 16, 64  # addresses of stubs that a step wanted
+A_CURRENT = A_NEEDED + NEED_CAP
+CW = 12
+SCRATCH_CAP = 96
+A_SCRATCH = A_CURRENT + CW
+ARENA = A_SCRATCH + SCRATCH_CAP * CW
+
+# arena: rows
+R_NODE, R_STATE, R_REGS, R_PARENT, R_LEVEL, R_SIZE = 0, 1, 2, 3, 4, 5
+G_COUNT, G_KEY, G_MISSING, G_EXTRAS, G_EXTRA, G_BITS = 0, 1, 2, 3, 4, 5
+X_NEXT, X_HASH, X_BYTES, X_DATA = 0, 1, 2, 3
+
+# configuration; a frame keeps its whitespace run where a lexeme keeps its interval of words
+NODE, STATE, LO, HI, DEPTH, ESC, CHARS, HASH, TEXT, REGS, PARENT, LEVEL = range(12)
+BLANKS, NEWLINES = LO, HI
+DONE = 0  # node of the configuration in which the whole output is complete
+ENTER = -2  # state of a scratch row that asks to start its node
+
+# status of a step
+OK, NEED_NODES, NEED_ARENA, NEED_CONFIGS, NEED_TEXT, NEED_MASK, TOO_MANY_THREADS, REFUSED, WALKED = 0, 1, 2, 3, 4, 5, 6, 7, 8

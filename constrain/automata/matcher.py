@@ -1,0 +1,373 @@
+"""Matcher: the state of one sequence under a grammar. One thread at a time; fork() for another."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._errors import ConstrainError, LimitError
+from . import kernels
+from . import layout as at
+from .compiled import Grammar
+from .index import index_of
+from .walks import H_SIZE, W_SIZE
+
+__all__ = ["Matcher", "fill_next_token_bitmasks", "mask_array"]
+
+_MOST_INTS = 1 << 28  # arrays of one matcher never grow beyond 1 GiB
+
+
+class Matcher:
+    """Says which tokens may come next and takes the chosen one.
+
+    A mask and `accept_token` agree on every token. A refused token changes nothing. A stop token is an ordinary step: it
+    is allowed exactly where the output is complete, and can be rolled back.
+    """
+
+    def __init__(
+        self, grammar: Grammar, *, max_rollback: int | None = 256, stop_token_ids: Iterable[int] | None = None
+    ) -> None:
+        vocabulary = grammar._bound()
+        if max_rollback is not None and max_rollback < 0:
+            raise ValueError(f"max_rollback must be None or at least 0, not {max_rollback}")
+        stops = vocabulary.eos_token_ids if stop_token_ids is None else tuple(dict.fromkeys(stop_token_ids))
+        for token in stops:
+            if not 0 <= token < vocabulary.size:
+                raise ValueError(f"stop token id {token} is outside the vocabulary (0..{vocabulary.size - 1})")
+        self.grammar = grammar
+        self.vocabulary = vocabulary
+        self.max_rollback = max_rollback
+        self.stop_token_ids: tuple[int, ...] = tuple(stops)
+        self._stop_set = frozenset(stops)
+        self._stops = np.array(stops, np.int32)
+        self._index = index_of(vocabulary)
+        self._heap = grammar.program.heap
+        self._arena: NDArray[np.int32] = np.zeros(4096, np.int32)
+        self._configs: NDArray[np.int32] = np.zeros(32 * at.CW, np.int32)
+        self._text: NDArray[np.uint8] = np.zeros(1024, np.uint8)
+        self._history: NDArray[np.int32] = np.zeros(128 * H_SIZE, np.int32)
+        self._walk: NDArray[np.int32] = np.zeros((vocabulary.trie.depth + 2) * W_SIZE, np.int32)
+        self._desc: NDArray[np.int64] = np.zeros(kernels.E_SIZE, np.int64)
+        self._checked: object = None
+        self._describe()
+        self.reset()
+
+    def reset(self) -> None:
+        """Back to the start of the output."""
+        arena = self._arena
+        arena[: at.ARENA] = 0
+        arena[at.A_TOP] = at.ARENA
+        self._configs[: at.CW] = 0
+        self._configs[[at.NODE, at.STATE]] = self.grammar.program.entry
+        self._configs[[at.REGS, at.PARENT, at.TEXT, at.LEVEL]] = -1
+        arena[at.A_END] = arena[at.A_OUT] = 1
+        self._desc[kernels.E_ENDED] = 0
+
+    def fork(self) -> Matcher:
+        """An independent copy in the same state."""
+        other = object.__new__(Matcher)
+        other.__dict__.update(self.__dict__)
+        for name in ("_arena", "_configs", "_text", "_history", "_walk", "_desc"):
+            setattr(other, name, getattr(self, name).copy())
+        other._checked = None
+        other._describe()
+        return other
+
+    # Masks -------------------------------------------------------------------------------------------------------------
+
+    @property
+    def is_constraining(self) -> bool:
+        """Whether the mask restricts anything here; always so for a constraint on the whole output."""
+        return True
+
+    def fill_next_token_bitmask(self, bitmask: Any, row: int = 0) -> bool:
+        """Write the mask of allowed tokens into `bitmask[row]`; other rows stay as they are.
+
+        bitmask: int32[rows, ceil(size / 32)], C-contiguous, numpy or a CPU tensor; bit t % 32 of word t // 32 is token t.
+        Returns False when nothing is constrained (the row is all ones then). Repeatable: the state does not change.
+        """
+        if bitmask is not self._checked:
+            mask_array(bitmask, self._index.words)
+            if isinstance(bitmask, np.ndarray):
+                self._checked = bitmask
+        array = bitmask if type(bitmask) is np.ndarray else mask_array(bitmask, self._index.words)
+        if not 0 <= row < len(array):
+            raise IndexError(f"row {row} of a bitmask with {len(array)} rows")
+        status = kernels.fill(self._desc, array, row)
+        while status != at.OK:
+            self._provide(status)
+            status = kernels.fill(self._desc, array, row)
+        return True
+
+    def allows(self, token_id: int) -> bool:
+        """Whether `token_id` may come next, without a whole mask."""
+        token = operator.index(token_id)
+        if not 0 <= token < self.vocabulary.size:
+            return False
+        if token in self._stop_set:
+            return self.is_terminated() or self.is_accepting()
+        return not self.is_terminated() and self._accept(token, False)
+
+    # Steps -------------------------------------------------------------------------------------------------------------
+
+    def accept_token(self, token_id: int) -> bool:
+        """Take one token. False: it is not allowed, and nothing has changed."""
+        token = operator.index(token_id)
+        if not 0 <= token < self.vocabulary.size or self.is_terminated():
+            return False
+        if token in self._stop_set:
+            if not self.is_accepting():
+                return False
+            self._desc[kernels.E_ENDED] = 1
+            return True
+        return self._accept(token, True)
+
+    def accept_tokens(self, token_ids: Iterable[int]) -> int:
+        """Take tokens up to the first that is refused; how many were taken."""
+        taken = 0
+        for token in token_ids:
+            if not self.accept_token(token):
+                break
+            taken += 1
+        return taken
+
+    def accept_bytes(self, data: bytes) -> bool:
+        """Take text, as one step, whatever its tokens. False: it is not allowed, and nothing has changed."""
+        if self.is_terminated():
+            return not data
+        if not data:
+            return True
+        array = np.frombuffer(data, np.uint8).copy()
+        while True:
+            status = kernels.accept_data(self._desc, array, 0, len(array), True)
+            if status == at.OK:
+                return True
+            if status == at.REFUSED:
+                return False
+            self._provide(status, len(array))
+
+    def validate_tokens(self, token_ids: Iterable[int]) -> int:
+        """How many of the tokens would be accepted in turn; the state does not change."""
+        taken = self.accept_tokens(token_ids)
+        self._undo(taken)
+        return taken
+
+    def rollback(self, count: int = 1) -> None:
+        """Take back the last `count` steps. ValueError when there are fewer, or more than max_rollback are asked for."""
+        available = self.steps if self.max_rollback is None else min(self.steps, self.max_rollback)
+        if not 0 <= count <= available:
+            raise ValueError(f"cannot roll back {count} steps: {available} are available")
+        self._undo(count)
+
+    @property
+    def steps(self) -> int:
+        """Steps taken since the start that are still kept."""
+        return int(self._arena[at.A_TOKENS]) + int(self._desc[kernels.E_ENDED])
+
+    def is_accepting(self) -> bool:
+        """Whether the output is complete here (a stop token is allowed)."""
+        return self.is_terminated() or bool(kernels.can_end(self._desc))
+
+    def is_terminated(self) -> bool:
+        """Whether a stop token was accepted."""
+        return bool(self._desc[kernels.E_ENDED])
+
+    # Looking ahead -----------------------------------------------------------------------------------------------------
+
+    def forced_bytes(self, limit: int = 4096) -> bytes:
+        """The bytes that must come next whatever is chosen, at most `limit`; the state does not change."""
+        ahead, forced = self.fork(), bytearray()
+        while len(forced) < limit and not ahead.is_accepting():
+            status, byte = kernels.forced_byte(ahead._desc)
+            if status != at.OK:
+                ahead._provide(status)
+                continue
+            if byte < 0:
+                break
+            ahead.accept_bytes(bytes([byte]))
+            forced.append(byte)
+        return bytes(forced)
+
+    def forced_tokens(self, canonical: bool = False, encode: Any = None, limit: int = 4096) -> list[int]:
+        """Ids as long as exactly one token is allowed; the state does not change.
+
+        canonical: instead the tokens that `encode` (text -> ids, of the model's tokenizer) gives for the forced bytes,
+        without the last one, which could merge with what follows.
+        """
+        if canonical:
+            if encode is None:
+                raise ConstrainError("forced_tokens(canonical=True) needs encode=, the tokenizer's text -> ids")
+            text = self.forced_bytes(limit).decode("utf-8", "ignore")
+            ids = list(encode(text)) if text else []
+            return ids[: self.validate_tokens(ids[:-1])]
+        ahead, forced = self.fork(), []
+        row: NDArray[np.int32] = np.zeros((1, self._index.words), np.int32)
+        while len(forced) < limit and not ahead.is_terminated():
+            ahead.fill_next_token_bitmask(row)
+            allowed = np.flatnonzero(np.unpackbits(row.view(np.uint8), bitorder="little"))
+            if len(allowed) != 1 or not ahead.accept_token(int(allowed[0])):
+                break
+            forced.append(int(allowed[0]))
+        return forced
+
+    def fill_draft_bitmasks(self, tokens: Sequence[int], bitmask: Any, row: int = 0) -> int:
+        """Masks for a drafted continuation: row + i is the mask after the first i tokens.
+
+        Stops at a token that is refused, or -1. Returns the number of rows written; the state does not change.
+        """
+        written = 0
+        for written, token in enumerate([*tokens, -1], start=1):
+            self.fill_next_token_bitmask(bitmask, row + written - 1)
+            if token < 0 or not self.accept_token(token):
+                break
+        self._undo(written - 1)
+        return written
+
+    def fill_tree_bitmasks(
+        self, tokens: Sequence[int], first_child: Sequence[int], next_sibling: Sequence[int], bitmask: Any, row: int = 0
+    ) -> None:
+        """Masks for a drafted tree: row + i is the mask after the path to node i. Node 0 is the current state (its token is
+        not read); first_child and next_sibling hold node numbers, -1 for none. Rows below a refused token are not written.
+        """
+        # (node, 1 to enter it or -1 to leave it)
+        todo = [(0, 1)] if len(tokens) else []
+        while todo:
+            node, way = todo.pop()
+            if way < 0:
+                self._undo(1)
+                continue
+            if node and next_sibling[node] >= 0:
+                todo.append((next_sibling[node], 1))
+            if node and not self.accept_token(tokens[node]):
+                continue
+            self.fill_next_token_bitmask(bitmask, row + node)
+            if node:
+                todo.append((node, -1))
+            if first_child[node] >= 0:
+                todo.append((first_child[node], 1))
+
+    # Arrays ------------------------------------------------------------------------------------------------------------
+
+    def _accept(self, token: int, commit: bool) -> bool:
+        while True:
+            status = kernels.accept(self._desc, token, commit)
+            if status == at.OK:
+                return True
+            if status == at.REFUSED:
+                return False
+            self._provide(status, self.vocabulary.trie.depth)
+
+    def _undo(self, count: int) -> None:
+        if count and self._desc[kernels.E_ENDED]:
+            self._desc[kernels.E_ENDED] = 0
+            count -= 1
+        if count:
+            kernels.roll_back(self._desc, count)
+
+    def _provide(self, status: int, text: int = 0) -> None:
+        """Give a kernel what it asked for by its status."""
+        if status == at.NEED_NODES:
+            needed = self._arena[at.A_NEEDED : at.A_NEEDED + self._arena[at.A_NEED]].tolist()
+            self.grammar.build(needed)
+            self._use_heap()
+        elif status == at.NEED_MASK:
+            self._make_ready_mask()
+        elif status == at.NEED_ARENA:
+            self._arena = _grown(self._arena, len(self._arena) + 1)
+        elif status == at.NEED_CONFIGS:
+            self._configs = _grown(self._configs, len(self._configs) + 1)
+        elif status == at.NEED_TEXT:
+            used = int(self._arena[at.A_POS])
+            self._text = _grown(self._text, used + text + self.vocabulary.trie.depth + 2)
+            self._history = _grown(self._history, (int(self._arena[at.A_TOKENS]) + 2) * H_SIZE)
+            self._configs = _grown(self._configs, (int(self._arena[at.A_END]) + 2) * at.CW)
+        elif status == at.TOO_MANY_THREADS:
+            raise LimitError("max_threads", self.grammar.limits.max_threads, "parallel readings of the output so far")
+        self._describe()
+
+    def _make_ready_mask(self) -> None:
+        """Make the ready mask of the string state that the matcher is in."""
+        state = int(self._configs[int(self._arena[at.A_BEGIN]) * at.CW + at.STATE])
+        program = self.grammar.program
+        dfa, number = program.dfa_states[state]
+        slot = self._index.slot(dfa, number)
+        if slot == -2:
+            mask: NDArray[np.int32] = np.zeros(self._index.words, np.int32)
+            while (status := kernels.inside(self._desc, mask, program.probe, state)) != at.OK:
+                self._provide(status)
+            mask &= ~self._index.quoted_bits
+            slot = self._index.publish(dfa, number, mask)
+        with self.grammar.lock:
+            program.heap[state + at.D_MASK] = slot
+        self._use_heap()
+
+    def _use_heap(self) -> None:
+        self._heap = self.grammar.program.heap
+
+    def _describe(self) -> None:
+        """Write the addresses of all arrays into the descriptor."""
+        index, vocabulary = self._index, self.vocabulary
+        tries = [a for t in (index.trie, index.quoted) for a in (t.byte, t.end, t.id_start, t.ids)]
+        arrays: list[NDArray[Any]] = [
+            self._heap,
+            self._arena,
+            self._configs,
+            self._text,
+            self._history,
+            self._walk,
+            *tries,
+            index.masks,
+            vocabulary.flat,
+            vocabulary.offsets,
+            self._stops,
+        ]
+        self._desc[: 2 * len(arrays)] = [x for a in arrays for x in (a.ctypes.data, a.size)]
+        self._desc[kernels.E_WORDS] = index.words
+        self._desc[kernels.E_THREADS] = self.grammar.limits.max_threads
+
+
+def mask_array(bitmask: Any, words: int) -> NDArray[np.int32]:
+    """`bitmask` as int32[rows, >= words], without a copy; a clear error if it cannot be."""
+    array = bitmask if isinstance(bitmask, np.ndarray) else _from_tensor(bitmask)
+    if array.dtype != np.int32 or array.ndim != 2 or array.shape[1] < words or not array.flags.c_contiguous:
+        raise ValueError(
+            f"a token bitmask is a C-contiguous int32 array of shape (rows, {words}); got {array.dtype}{list(array.shape)}"
+            "; see constrain.allocate_token_bitmask"
+        )
+    return array
+
+
+def _from_tensor(tensor: Any) -> NDArray[Any]:
+    numpy = getattr(tensor, "numpy", None)
+    if numpy is None:
+        raise TypeError(f"a token bitmask is a numpy array or a CPU tensor, not {type(tensor).__name__}")
+    return np.asarray(numpy())
+
+
+def _grown(array: NDArray[Any], least: int) -> NDArray[Any]:
+    """The array with room for `least` elements, doubled if it has not."""
+    if len(array) >= least:
+        return array
+    size = max(2 * len(array), least)
+    if size > _MOST_INTS:
+        raise LimitError("matcher memory", _MOST_INTS, "ints in one matcher's arrays")
+    grown = np.zeros(size, array.dtype)
+    grown[: len(array)] = array
+    return grown
+
+
+def fill_next_token_bitmasks(
+    matchers: Sequence[Matcher], bitmask: Any, rows: Sequence[int] | None = None, threads: int | None = None
+) -> None:
+    """Fill one row per matcher in one call that does not hold the GIL.
+
+    rows: row of each matcher, 0, 1, 2 … by default. threads: split the batch over so many threads.
+    The matchers must be distinct objects.
+    """
+    from .batch import fill_batch
+
+    fill_batch(matchers, bitmask, rows, threads)

@@ -1,0 +1,382 @@
+"""Encodes a grammar into the flat PROGRAM array that the kernels run (layout.py), node by node, on demand.
+
+Only what a generation reaches is encoded: the children of shapes become *stubs*, three ints each; when a kernel meets a
+stub it reports it, `build` encodes the node behind it, and the kernel runs again. Addresses never move: the array grows by
+copying into a larger one, and kernels that still run on the old one read the same words there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from itertools import accumulate
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._errors import LimitError
+from .._limits import Limits
+from ..languages.dfa import DFA
+from . import layout as at
+from .grammar import (
+    ArrayShape,
+    Call,
+    Frame,
+    Guard,
+    Layout,
+    LayoutState,
+    Lazy,
+    Lexeme,
+    Node,
+    ObjectShape,
+    Select,
+    Skin,
+    Union,
+    resolve,
+)
+from .oracle import nullable
+
+__all__ = ["Program"]
+
+ALL_BYTES = (1 << 256) - 1
+WIDE = 48  # states that go on with at least so many bytes deserve a ready mask
+MANY_WORDS = 1 << 24  # word counts saturate here
+SPACES = 1 << 0x20 | 1 << 0x09 | 1 << 0x0A | 1 << 0x0D
+
+
+class Program:
+    """The encoded grammar. `heap` is the array for the kernels."""
+
+    def __init__(self, root: Node, limits: Limits, mask_slot: Callable[[DFA, int], int]) -> None:
+        self.heap: NDArray[np.int32] = np.zeros(4096, np.int32)
+        self.limits = limits
+        self._mask_slot = mask_slot
+        self._top = 1
+        self._stubs: list[Node] = []
+        self._nodes: dict[int, int] = {}
+        self._stub_addresses: dict[int, int] = {}
+        self._keep: list[object] = []  # objects whose id() is a key below must stay alive
+        self._dfas: dict[tuple[int, bool], int] = {}
+        self._layouts: dict[int, int] = {}
+        self._classes: dict[bytes, int] = {}
+        self.dfa_states: dict[int, tuple[DFA, int]] = {}
+        self.probe = self._lexeme(Lexeme(skin=Skin.JSON_STRING), -1)
+        """A JSON string lexeme of no language of its own: a row of it may stand in any state of any automaton."""
+        self.entry = self._entry(root)
+        """(frame, state) of the first configuration: a frame that calls the root node and ends."""
+
+    def _entry(self, root: Node) -> tuple[int, int]:
+        call = Call(Select.NODE, 1, root)
+        frame = self.node(Frame(Layout((LayoutState(calls=(call,)), LayoutState(final=True)))))
+        return frame, int(self.heap[frame + at.F_START])
+
+    @property
+    def nbytes(self) -> int:
+        return int(self.heap.nbytes)
+
+    def build(self, stub: int) -> None:
+        """Encode the node behind the stub at that address."""
+        if not self.heap[stub + at.T_BUILT]:
+            address = self.node(self._stubs[self.heap[stub + at.T_INDEX]])
+            self.heap[stub + at.T_BUILT] = address
+
+    # Nodes -------------------------------------------------------------------------------------------------------------
+
+    def node(self, node: Node) -> int:
+        """Address of `node`, encoded now if it was not yet."""
+        node = resolve(node)
+        found = self._nodes.get(id(node))
+        if found is not None:
+            return found
+        if len(self._nodes) >= self.limits.max_nodes:
+            raise LimitError("max_nodes", self.limits.max_nodes, "grammar nodes compiled")
+        self._keep.append(node)
+        if isinstance(node, Lexeme):
+            address = self._lexeme(node, -1)
+        elif isinstance(node, Union):
+            address = self._union(node)
+        else:
+            assert isinstance(node, Frame)
+            address = self._frame(node)
+        self._nodes[id(node)] = address
+        return address
+
+    def stub(self, node: Node) -> int:
+        """Address that stands for `node`: the node itself if it is encoded, else a stub."""
+        target = node.built if isinstance(node, Lazy) and node.built is not None else node
+        found = self._nodes.get(id(target), self._stub_addresses.get(id(target)))
+        if found is None:
+            found = self._stub_addresses[id(target)] = self._put([at.K_STUB, len(self._stubs), 0])
+            self._stubs.append(node)
+            self._keep.append(target)
+        return found
+
+    def _lexeme(self, node: Lexeme, shape: int) -> int:
+        counted = node.dfa is not None and (node.min_chars > 0 or node.max_chars is not None)
+        most = -1 if node.max_chars is None else min(node.max_chars, 2**30)
+        return self._put(
+            [
+                at.K_LEXEME,
+                int(node.skin),
+                len(node.words),
+                *self._words(node.words),
+                self._dfa(node.dfa, count_words=shape >= 0),
+                min(node.min_chars, 2**30),
+                most,
+                int(counted),
+                shape,
+            ]
+        )
+
+    def _union(self, node: Union) -> int:
+        record = [at.K_UNION, len(node.alternatives)]
+        for alternative in node.alternatives:
+            bits = first_bytes(alternative)
+            record += [self.stub(alternative), *np.frombuffer(bits.to_bytes(32, "little"), np.int32).tolist()]
+        return self._put(record)
+
+    def _frame(self, node: Frame) -> int:
+        start = self._layout(node.layout)
+        if isinstance(node.shape, ObjectShape):
+            return self._put([at.K_FRAME, start, at.SHAPE_OBJECT, self._object(node.shape)])
+        if isinstance(node.shape, ArrayShape):
+            return self._put([at.K_FRAME, start, at.SHAPE_ARRAY, self._array(node.shape)])
+        return self._put([at.K_FRAME, start, at.SHAPE_NONE, -1])
+
+    # Shapes ------------------------------------------------------------------------------------------------------------
+
+    def _object(self, shape: ObjectShape) -> int:
+        n = len(shape.keys)
+        extra = shape.extra if shape.extra is not None and not shape.extra.is_empty else None
+        required = [bool(r) for r in shape.required]
+        possible = [v is not None for v in shape.values]
+        missing, most = sum(required), -1 if shape.max_members is None else min(shape.max_members, 2**30)
+        address = self._reserve(at.O_SIZE)
+        lexeme = self._lexeme(Lexeme(shape.keys, extra, skin=Skin.JSON_STRING), address)
+        initial, extra_first = self._initially_allowed(shape, extra is not None)
+        by_rank = [0] * n
+        if shape.rank is not None:
+            for key, rank in enumerate(shape.rank):
+                by_rank[rank] = key
+        self._write(
+            address,
+            [
+                n,
+                (n + 31) // 32,
+                lexeme,
+                self._put([-1 if v is None else self.stub(v) for v in shape.values]),
+                self._put(_bits(required)),
+                self._put(_bits(possible)),
+                self._put(_bits(initial)),
+                int(extra_first),
+                missing,
+                min(shape.min_members, 2**30),
+                most,
+                -1 if shape.rank is None else self._put(shape.rank),
+                -1 if shape.rank is None else self._put(by_rank),
+                self._put([self.stub(v) for v in shape.extra_values]),
+                self._dfa(extra, count_words=True),
+            ],
+        )
+        return address
+
+    def _initially_allowed(self, shape: ObjectShape, open_: bool) -> tuple[list[bool], bool]:
+        """Which declared keys may come first, and whether an additional one may."""
+        possible = [v is not None for v in shape.values]
+        missing = sum(map(bool, shape.required))
+        if shape.max_members is not None and shape.max_members - missing <= 0:
+            possible = [p and bool(r) for p, r in zip(possible, shape.required, strict=True)]
+            open_ = False
+        if shape.rank is None:
+            return possible, open_
+        allowed = [False] * len(possible)
+        left = sum(v is not None for v in shape.values)
+        for key in sorted(range(len(possible)), key=shape.rank.__getitem__):
+            left -= shape.values[key] is not None
+            if possible[key] and (shape.extra is not None or 1 + left >= shape.min_members):
+                allowed[key] = True
+            if shape.required[key]:
+                return allowed, False
+        return allowed, open_
+
+    def _array(self, shape: ArrayShape) -> int:
+        return self._put(
+            [
+                len(shape.prefix),
+                self._put([self.stub(v) for v in shape.prefix]),
+                -1 if shape.rest is None else self.stub(shape.rest),
+                min(shape.min_items, 2**30),
+                -1 if shape.max_items is None else min(shape.max_items, 2**30),
+            ]
+        )
+
+    # Layouts -----------------------------------------------------------------------------------------------------------
+
+    def _layout(self, layout: Layout) -> int:
+        """Address of the start state."""
+        found = self._layouts.get(id(layout))
+        if found is not None:
+            return found
+        self._keep.append(layout)
+        sizes = [at.S_EDGE_LIST + 2 * len(s.edges) for s in layout.states]
+        places = [self._reserve(size) for size in sizes]
+        self._layouts[id(layout)] = places[0]
+        for place, state in zip(places, layout.states, strict=True):
+            self._write(place, self._layout_state(state, places, layout))
+        return places[0]
+
+    def _layout_state(self, state: LayoutState, places: Sequence[int], layout: Layout) -> list[int]:
+        closed = state.final and not state.edges and not state.calls and state.space is None
+        space = state.space
+        calls: list[int] = []
+        for call in state.calls:
+            assert layout.states[call.returns].guard is Guard.NONE
+            empty = call.node is not None and nullable(call.node)
+            target = -1 if call.node is None else self.stub(call.node)
+            calls += [int(call.select), places[call.returns], target, int(empty)]
+        return [
+            int(state.guard),
+            at.FLAG_FINAL * state.final + at.FLAG_CLOSED * closed,
+            *((-1, 0, 0) if space is None else (space.newlines, space.base, space.per_level)),
+            len(state.calls),
+            self._put(calls),
+            len(state.edges),
+            *(x for byte, target in state.edges for x in (byte, places[target])),
+        ]
+
+    # Languages ---------------------------------------------------------------------------------------------------------
+
+    def _words(self, words: tuple[bytes, ...]) -> tuple[int, int]:
+        """Addresses of the offsets and of the packed bytes."""
+        offsets = self._put(list(accumulate(map(len, words), initial=0)))
+        return offsets, self._pack(b"".join(words))
+
+    def _dfa(self, dfa: DFA | None, *, count_words: bool = False) -> int:
+        """Address of the start state, -1 for none. Word counts are kept only where words can be used up: for keys."""
+        if dfa is None or dfa.is_empty:
+            return -1
+        key = id(dfa), count_words and dfa.name != "string"
+        found = self._dfas.get(key)
+        if found is None:
+            self._keep.append(dfa)
+            found = self._dfas[key] = self._encode_dfa(dfa, key[1])
+        return found
+
+    def _encode_dfa(self, dfa: DFA, count_words: bool) -> int:
+        n, width = dfa.table.shape
+        least, most = dfa.char_bounds
+        record = at.D_NEXT + width
+        classes_key = dfa.classes.tobytes()
+        classes = self._classes.get(classes_key)
+        if classes is None:
+            classes = self._classes[classes_key] = self._pack(classes_key)
+        base = self._reserve(n * record)
+        rows = self.heap[base : base + n * record].reshape(n, record)
+        rows[:, at.D_CLASSES] = classes
+        rows[:, at.D_LABEL] = dfa.labels
+        rows[:, at.D_LEAST] = least
+        rows[:, at.D_MOST] = most
+        everything = at.D_EVERYTHING if dfa.name == "string" else -1
+        rows[:, at.D_WORDS] = _word_counts(dfa) if count_words else everything
+        wide = (dfa.table >= 0)[:, dfa.classes].sum(axis=1) >= WIDE
+        rows[:, at.D_MASK] = -1
+        for state in np.flatnonzero(wide).tolist():
+            rows[state, at.D_MASK] = self._mask_slot(dfa, state)
+            self.dfa_states[base + state * record] = (dfa, state)
+        rows[:, at.D_NEXT :] = np.where(dfa.table < 0, -1, base + dfa.table * record)
+        return base
+
+    # The heap ----------------------------------------------------------------------------------------------------------
+
+    def _reserve(self, size: int) -> int:
+        address = self._top
+        self._top += size
+        if self._top > len(self.heap):
+            grown = np.zeros(max(2 * len(self.heap), self._top + 1024), np.int32)
+            grown[:address] = self.heap[:address]
+            self.heap = grown
+        return address
+
+    def _write(self, address: int, values: Sequence[int]) -> None:
+        self.heap[address : address + len(values)] = values
+
+    def _put(self, values: Sequence[int]) -> int:
+        address = self._reserve(len(values))
+        self.heap[address : address + len(values)] = values
+        return address
+
+    def _pack(self, data: bytes) -> int:
+        packed = np.frombuffer(data + bytes(-len(data) % 4), np.int32)
+        address = self._reserve(len(packed))
+        self.heap[address : address + len(packed)] = packed
+        return address
+
+
+def first_bytes(node: Node, _open: frozenset[int] = frozenset()) -> int:
+    """A superset of the bytes that `node` can start with, as a 256-bit number; nothing lazy is built for it."""
+    if isinstance(node, Lazy):
+        if node.built is None:
+            return ALL_BYTES if node.first is None else _byte_set(node.first)
+        node = resolve(node)
+    if isinstance(node, Lexeme):
+        if node.skin is Skin.JSON_STRING:
+            return 1 << ord('"')
+        bits = _byte_set({word[0] for word in node.words if word})
+        if node.dfa is not None and not node.dfa.is_empty:
+            alive = np.flatnonzero(node.dfa.table[0][node.dfa.classes] >= 0)
+            bits |= _byte_set(alive.tolist())
+        return bits
+    if id(node) in _open:
+        return 0
+    inside = _open | {id(node)}
+    if isinstance(node, Union):
+        bits = 0
+        for alternative in node.alternatives:
+            bits |= first_bytes(alternative, inside)
+        return bits
+    assert isinstance(node, Frame)
+    state = node.layout.states[0]
+    bits = _byte_set({byte for byte, _ in state.edges}) | (SPACES if state.space is not None else 0)
+    for call in state.calls:
+        bits |= ALL_BYTES if call.node is None or nullable(call.node) else first_bytes(call.node, inside)
+    return bits
+
+
+def _byte_set(members: Iterable[int]) -> int:
+    bits = 0
+    for byte in members:
+        bits |= 1 << byte
+    return bits
+
+
+def _bits(flags: Sequence[bool]) -> list[int]:
+    """Flags packed 32 to a signed int, least significant first."""
+    if not flags:
+        return []
+    padded = np.zeros((len(flags) + 31) // 32 * 32, np.uint8)
+    padded[: len(flags)] = flags
+    return np.packbits(padded, bitorder="little").view(np.int32).tolist()
+
+
+def _word_counts(dfa: DFA) -> NDArray[np.int32]:
+    """Words from each state to acceptance, int32[n_states]; -1 when infinite or more than can be counted."""
+    n = dfa.n_states
+    successors = dfa.table[:, dfa.classes]
+    counts = np.full(n, -1, np.int64)
+    # states in order of discovery from acceptance backwards: a state is counted once all its successors are
+    live = successors >= 0
+    pending = np.array([len(set(row[ok].tolist())) for row, ok in zip(successors, live, strict=True)])
+    predecessors: list[list[int]] = [[] for _ in range(n)]
+    for state in range(n):
+        for target in set(successors[state][live[state]].tolist()):
+            predecessors[target].append(state)
+    ready = [s for s in range(n) if pending[s] == 0]
+    while ready:
+        state = ready.pop()
+        targets = successors[state][live[state]]
+        counts[state] = min(MANY_WORDS, int(counts[targets].sum()) + int(dfa.labels[state] >= 0))
+        for before in predecessors[state]:
+            pending[before] -= 1
+            if pending[before] == 0:
+                ready.append(before)
+    counts[counts >= MANY_WORDS] = -1
+    return counts.astype(np.int32)

@@ -1,0 +1,509 @@
+"""Kernels for one byte: how a configuration reads it, calls nodes, returns to frames and may end.
+
+A configuration is one parallel thread (layout.py). `consume` appends to the configuration array every way to read one byte
+from one configuration. Rows that still have to be looked at wait in the arena's scratch space: a lexeme that may end here
+hands over to its caller, a frame tries its edges and calls, a call asks its node to start with the byte.
+"""
+
+from __future__ import annotations
+
+from .._jit import jit
+from .layout import (
+    A_CURRENT,
+    A_NEED,
+    A_NEEDED,
+    A_OUT,
+    A_POS,
+    A_SCRATCH,
+    A_STATUS,
+    BLANKS,
+    CALL_NODE,
+    CALL_NULLABLE,
+    CALL_RETURNS,
+    CALL_SELECT,
+    CALL_SIZE,
+    CHARS,
+    CW,
+    DEPTH,
+    DONE,
+    ENTER,
+    ESC,
+    F_SHAPE,
+    F_SHAPE_KIND,
+    F_START,
+    FLAG_CLOSED,
+    FLAG_FINAL,
+    G_BITS,
+    G_COUNT,
+    G_EXTRA,
+    G_EXTRAS,
+    G_KEY,
+    G_MISSING,
+    GUARD_CLOSE,
+    GUARD_MORE,
+    HASH,
+    HI,
+    K_FRAME,
+    K_LEXEME,
+    K_STUB,
+    K_UNION,
+    L_DFA,
+    L_SHAPE,
+    L_SKIN,
+    L_WORDS,
+    LEVEL,
+    LO,
+    NEED_CAP,
+    NEED_CONFIGS,
+    NEED_NODES,
+    NEWLINES,
+    NODE,
+    O_EXTRA,
+    O_EXTRA_FIRST,
+    O_EXTRA_VALUES,
+    O_INITIAL,
+    O_KEYS,
+    O_LEXEME,
+    O_MIN,
+    O_MISSING,
+    O_VALUES,
+    O_WORDS,
+    PARENT,
+    R_LEVEL,
+    R_NODE,
+    R_PARENT,
+    R_REGS,
+    R_SIZE,
+    R_STATE,
+    REGS,
+    S_BASE,
+    S_CALL_LIST,
+    S_CALLS,
+    S_EDGE_LIST,
+    S_EDGES,
+    S_FLAGS,
+    S_GUARD,
+    S_LEVEL,
+    S_NEWLINES,
+    SCRATCH_CAP,
+    SELECT_ITEM,
+    SELECT_KEY,
+    SELECT_NODE,
+    SELECT_VALUE,
+    SHAPE_ARRAY,
+    SHAPE_OBJECT,
+    SKIN_RAW,
+    STATE,
+    T_BUILT,
+    TEXT,
+    TOO_MANY_THREADS,
+    U_COUNT,
+    U_FIRST,
+    U_STRIDE,
+    Y_MAX,
+    Y_MIN,
+    Y_PREFIX,
+    Y_PREFIX_COUNT,
+    Y_REST,
+)
+from .lexemes import (
+    allocate,
+    any_bit,
+    close_key,
+    complete,
+    escape_step,
+    escape_viable,
+    feed,
+    feed_code,
+    viable,
+)
+
+
+@jit
+def set_row(array, row, node, state, regs, parent, level):
+    """A fresh row: no lexeme content, no whitespace run."""
+    array[row + NODE] = node
+    array[row + STATE] = state
+    for k in range(LO, TEXT):
+        array[row + k] = 0
+    array[row + TEXT] = -1
+    array[row + REGS] = regs
+    array[row + PARENT] = parent
+    array[row + LEVEL] = level
+
+
+@jit
+def emit(A, C, row):
+    """Append the scratch row to the configurations."""
+    out = A[A_OUT] * CW
+    if out + CW > len(C):
+        A[A_STATUS] = NEED_CONFIGS
+        return
+    for k in range(CW):
+        C[out + k] = A[row + k]
+    A[A_OUT] += 1
+
+
+@jit
+def push_scratch(A, n):
+    """Address of scratch row `n`; beyond the space a status is set and the last row is used over."""
+    if n >= SCRATCH_CAP:
+        A[A_STATUS] = TOO_MANY_THREADS
+        return A_SCRATCH + (SCRATCH_CAP - 1) * CW
+    return A_SCRATCH + n * CW
+
+
+@jit
+def return_to(P, A, row, parent, regs):
+    """Make `row` the frame that row `parent` of the arena describes, with registers `regs`; frames that end here return in
+    turn; below the outermost one the output is complete."""
+    while True:
+        if parent < 0:
+            set_row(A, row, DONE, 0, -1, -1, 0)
+            return
+        node, state = A[parent + R_NODE], A[parent + R_STATE]
+        level, above = A[parent + R_LEVEL], A[parent + R_PARENT]
+        if P[state + S_FLAGS] & FLAG_CLOSED == 0:
+            set_row(A, row, node, state, regs, above, level)
+            return
+        parent = above
+        regs = A[parent + R_REGS] if parent >= 0 else -1
+
+
+@jit
+def leave(P, A, T, row, source, end):
+    """Make `row` what follows when the lexeme in row `source` ends before text position `end`. False: it may not end."""
+    label = complete(P, A, source)
+    if label < 0:
+        return False
+    parent = A[source + PARENT]
+    if P[A[source + NODE] + L_SHAPE] >= 0:
+        regs = close_key(P, A, T, source, label, A[source + TEXT], end)
+        if regs == 0:
+            return False
+    else:
+        regs = A[parent + R_REGS] if parent >= 0 else -1
+    return_to(P, A, row, parent, regs)
+    return True
+
+
+@jit
+def may_continue(P, A, shape_kind, shape, regs):
+    """Guard.MORE: whether a further member or item may follow."""
+    if shape_kind == SHAPE_OBJECT:
+        return A[regs + G_EXTRA] != 0 or any_bit(A, regs + G_BITS, 0, P[shape + O_KEYS])
+    count = A[regs]
+    if P[shape + Y_MAX] >= 0 and count >= P[shape + Y_MAX]:
+        return False
+    return count < P[shape + Y_PREFIX_COUNT] or P[shape + Y_REST] >= 0
+
+
+@jit
+def passes(P, A, node, state, regs):
+    """Whether the guard of a layout state lets the frame in."""
+    guard = P[state + S_GUARD]
+    if guard == GUARD_MORE:
+        return may_continue(P, A, P[node + F_SHAPE_KIND], P[node + F_SHAPE], regs)
+    if guard == GUARD_CLOSE:
+        shape = P[node + F_SHAPE]
+        if P[node + F_SHAPE_KIND] == SHAPE_OBJECT:
+            return A[regs + G_MISSING] == 0 and A[regs + G_COUNT] >= P[shape + O_MIN]
+        return A[regs] >= P[shape + Y_MIN]
+    return True
+
+
+@jit
+def move(P, A, C, node, state, regs, parent, level):
+    """Emit the frame in another layout state, if its guard allows; a frame that ends there returns at once."""
+    if not passes(P, A, node, state, regs):
+        return
+    row = A_CURRENT
+    if P[state + S_FLAGS] & FLAG_CLOSED != 0:
+        return_to(P, A, row, parent, A[parent + R_REGS] if parent >= 0 else -1)
+    else:
+        set_row(A, row, node, state, regs, parent, level)
+    emit(A, C, row)
+
+
+@jit
+def consume(P, A, C, T, c, byte):
+    """Append every configuration that reading `byte` from configuration number `c` leads to. T[A_POS] holds the byte."""
+    for k in range(CW):
+        A[A_SCRATCH + k] = C[c * CW + k]
+    n = 1
+    while n > 0 and A[A_STATUS] == 0:
+        n -= 1
+        row = A_SCRATCH + n * CW
+        node = A[row + NODE]
+        if node == DONE:
+            continue
+        if A[row + STATE] == ENTER:
+            n = enter(P, A, C, T, n, byte)
+        elif P[node] == K_LEXEME:
+            if P[node + L_SKIN] == SKIN_RAW:
+                n = read_raw(P, A, C, T, n, byte)
+            else:
+                read_json(P, A, C, T, row, byte)
+        else:
+            n = read_frame(P, A, C, n, byte)
+
+
+@jit
+def read_raw(P, A, C, T, n, byte):
+    """A raw lexeme goes on with the byte, and where it may end its caller gets the byte. Returns the scratch count."""
+    row = A_SCRATCH + n * CW
+    for k in range(CW):
+        A[A_CURRENT + k] = A[row + k]
+    feed(P, A, A_CURRENT, byte)
+    if viable(P, A, T, A_CURRENT):
+        emit(A, C, A_CURRENT)
+    for k in range(CW):
+        A[A_CURRENT + k] = A[row + k]
+    if leave(P, A, T, row, A_CURRENT, A[A_POS]):
+        return n + 1
+    return n
+
+
+@jit
+def read_json(P, A, C, T, row, byte):
+    """A JSON string goes on with the byte: content, part of an escape, or the closing quote."""
+    esc = A[row + ESC]
+    if esc != 0:
+        esc, code = escape_step(esc, byte)
+        if esc < 0:
+            return
+        A[row + ESC] = esc
+        if code >= 0:
+            feed_code(P, A, row, code)
+            if viable(P, A, T, row):
+                emit(A, C, row)
+        elif escape_viable(P, A, T, row):
+            emit(A, C, row)
+    elif byte == 34:
+        for k in range(CW):
+            A[A_CURRENT + k] = A[row + k]
+        if leave(P, A, T, row, A_CURRENT, A[A_POS]):
+            emit(A, C, row)
+    elif byte == 92:
+        A[row + ESC] = 1
+        if escape_viable(P, A, T, row):
+            emit(A, C, row)
+    elif byte >= 32:
+        feed(P, A, row, byte)
+        if viable(P, A, T, row):
+            emit(A, C, row)
+
+
+@jit
+def read_frame(P, A, C, n, byte):
+    """A frame reads whitespace, takes its edges and makes its calls. Returns the scratch count."""
+    row = A_SCRATCH + n * CW
+    node, state = A[row + NODE], A[row + STATE]
+    regs, parent, level = A[row + REGS], A[row + PARENT], A[row + LEVEL]
+    newlines_most = P[state + S_NEWLINES]
+    if newlines_most >= 0 and (byte == 32 or byte == 10 or byte == 13 or byte == 9):
+        blanks, newlines = A[row + BLANKS], A[row + NEWLINES]
+        if byte == 10:
+            newlines += 1
+        else:
+            blanks += 1
+        if newlines <= newlines_most and blanks <= P[state + S_BASE] + P[state + S_LEVEL] * level:
+            set_row(A, A_CURRENT, node, state, regs, parent, level)
+            A[A_CURRENT + BLANKS], A[A_CURRENT + NEWLINES] = blanks, newlines
+            emit(A, C, A_CURRENT)
+    edge = state + S_EDGE_LIST
+    for _ in range(P[state + S_EDGES]):
+        if P[edge] == byte:
+            move(P, A, C, node, P[edge + 1], regs, parent, level)
+        edge += 2
+    call = P[state + S_CALL_LIST]
+    for _ in range(P[state + S_CALLS]):
+        n = make_call(P, A, n, call, node, regs, parent, level, byte)
+        call += CALL_SIZE
+    if P[state + S_FLAGS] & FLAG_FINAL != 0:
+        return_to(P, A, push_scratch(A, n), parent, A[parent + R_REGS] if parent >= 0 else -1)
+        n += 1
+    return n
+
+
+@jit
+def make_call(P, A, n, call, node, regs, parent, level, byte):
+    """Push what a call leads to: its node, asked to start with the byte, and for a node that may be empty also the state
+    after it. Returns the scratch count."""
+    select, returns, target = P[call + CALL_SELECT], P[call + CALL_RETURNS], P[call + CALL_NODE]
+    if select == SELECT_NODE:
+        if P[call + CALL_NULLABLE] != 0:
+            set_row(A, push_scratch(A, n), node, returns, regs, parent, level)
+            n += 1
+    else:
+        shape = P[node + F_SHAPE]
+        if select == SELECT_KEY:
+            if byte != 34 and P[P[shape + O_LEXEME] + L_SKIN] != SKIN_RAW:
+                return n
+            target = P[shape + O_LEXEME]
+        elif select == SELECT_VALUE:
+            label = A[regs + G_KEY]
+            keys = P[shape + O_KEYS]
+            target = P[P[shape + O_VALUES] + label] if label < keys else P[P[shape + O_EXTRA_VALUES] + label - keys]
+        else:
+            if not may_continue(P, A, SHAPE_ARRAY, shape, regs):
+                return n
+            count = A[regs]
+            target = P[P[shape + Y_PREFIX] + count] if count < P[shape + Y_PREFIX_COUNT] else P[shape + Y_REST]
+            regs = allocate(A, 1)
+            if regs == 0:
+                return n
+            A[regs] = count + 1
+    caller = push_frame(P, A, node, returns, regs, parent, level)
+    if caller == 0:
+        return n
+    set_row(A, push_scratch(A, n), target, ENTER, -1, caller, level + 1)
+    return n + 1
+
+
+@jit
+def push_frame(P, A, node, returns, regs, parent, level):
+    """Arena row to return to; a call in last place needs none of its own (0: the arena must grow)."""
+    if P[returns + S_FLAGS] & FLAG_CLOSED != 0 and parent >= 0:
+        return parent
+    caller = allocate(A, R_SIZE)
+    if caller != 0:
+        A[caller + R_NODE] = node
+        A[caller + R_STATE] = returns
+        A[caller + R_REGS] = regs
+        A[caller + R_PARENT] = parent
+        A[caller + R_LEVEL] = level
+    return caller
+
+
+@jit
+def enter(P, A, C, T, n, byte):
+    """Start the node of scratch row `n` with the byte. Returns the scratch count."""
+    row = A_SCRATCH + n * CW
+    node, parent, level = A[row + NODE], A[row + PARENT], A[row + LEVEL]
+    kind = P[node]
+    if kind == K_STUB:
+        if P[node + T_BUILT] == 0:
+            want(A, node)
+            return n
+        A[row + NODE] = P[node + T_BUILT]
+        return n + 1
+    if kind == K_UNION:
+        alternative = node + U_FIRST
+        for _ in range(P[node + U_COUNT]):
+            if (P[alternative + 1 + (byte >> 5)] >> (byte & 31)) & 1 != 0:
+                set_row(A, push_scratch(A, n), P[alternative], ENTER, -1, parent, level)
+                n += 1
+            alternative += U_STRIDE
+        return n
+    if kind == K_FRAME:
+        regs = first_registers(P, A, node)
+        set_row(A, row, node, P[node + F_START], regs, parent, level)
+        return n + 1
+    # a lexeme
+    set_row(A, row, node, P[node + L_DFA], -1, parent, level)
+    A[row + HI] = P[node + L_WORDS]
+    shape = P[node + L_SHAPE]
+    if shape >= 0 and P[shape + O_EXTRA] >= 0:
+        if A[A[parent + R_REGS] + G_EXTRA] != 0:
+            A[row + TEXT] = A[A_POS] + (0 if P[node + L_SKIN] == SKIN_RAW else 1)
+        else:
+            A[row + STATE] = -1
+    if P[node + L_SKIN] == SKIN_RAW:
+        feed(P, A, row, byte)
+        if viable(P, A, T, row):
+            emit(A, C, row)
+    elif byte == 34 and viable(P, A, T, row):
+        emit(A, C, row)
+    return n
+
+
+@jit
+def first_registers(P, A, node):
+    """Registers of a frame that starts; -1 where it needs none."""
+    shape = P[node + F_SHAPE]
+    if P[node + F_SHAPE_KIND] == SHAPE_OBJECT:
+        words = P[shape + O_WORDS]
+        regs = allocate(A, G_BITS + words)
+        if regs != 0:
+            A[regs + G_COUNT] = 0
+            A[regs + G_KEY] = -1
+            A[regs + G_MISSING] = P[shape + O_MISSING]
+            A[regs + G_EXTRAS] = 0
+            A[regs + G_EXTRA] = P[shape + O_EXTRA_FIRST]
+            for k in range(words):
+                A[regs + G_BITS + k] = P[P[shape + O_INITIAL] + k]
+        return regs
+    if P[node + F_SHAPE_KIND] == SHAPE_ARRAY:
+        regs = allocate(A, 1)
+        if regs != 0:
+            A[regs] = 0
+        return regs
+    return -1
+
+
+@jit
+def want(A, stub):
+    """Note that the node behind a stub is needed."""
+    for k in range(A[A_NEED]):
+        if A[A_NEEDED + k] == stub:
+            return
+    if A[A_NEED] < NEED_CAP:
+        A[A_NEEDED + A[A_NEED]] = stub
+        A[A_NEED] += 1
+
+
+@jit
+def merge(A, C, first):
+    """Drop configurations from number `first` on that repeat an earlier one of them."""
+    out = A[A_OUT]
+    kept = first + 1
+    for c in range(first + 1, out):
+        fresh = True
+        for other in range(first, kept):
+            same = True
+            for k in range(CW):
+                if C[c * CW + k] != C[other * CW + k]:
+                    same = False
+                    break
+            if same:
+                fresh = False
+                break
+        if fresh:
+            if kept != c:
+                for k in range(CW):
+                    C[kept * CW + k] = C[c * CW + k]
+            kept += 1
+    A[A_OUT] = kept
+
+
+@jit
+def may_end(P, A, C, T, c):
+    """Whether the output may end in configuration number `c`."""
+    for k in range(CW):
+        A[A_SCRATCH + k] = C[c * CW + k]
+    n = 1
+    while n > 0 and A[A_STATUS] == 0:
+        n -= 1
+        row = A_SCRATCH + n * CW
+        node = A[row + NODE]
+        if node == DONE:
+            return True
+        if P[node] == K_LEXEME:
+            if P[node + L_SKIN] == SKIN_RAW:
+                for k in range(CW):
+                    A[A_CURRENT + k] = A[row + k]
+                if leave(P, A, T, row, A_CURRENT, A[A_POS]):
+                    n += 1
+            continue
+        state, regs, parent, level = A[row + STATE], A[row + REGS], A[row + PARENT], A[row + LEVEL]
+        if P[state + S_FLAGS] & FLAG_FINAL != 0:
+            return_to(P, A, row, parent, A[parent + R_REGS] if parent >= 0 else -1)
+            n += 1
+        call = P[state + S_CALL_LIST]
+        for _ in range(P[state + S_CALLS]):
+            if P[call + CALL_SELECT] == SELECT_NODE and P[call + CALL_NULLABLE] != 0:
+                set_row(A, push_scratch(A, n), node, P[call + CALL_RETURNS], regs, parent, level)
+                n += 1
+            call += CALL_SIZE
+    return False
