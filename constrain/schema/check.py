@@ -37,6 +37,13 @@ class _Scan:
         self.references: list[tuple[Location, str]] = []
         self.depth = 0
 
+    def drain(self, location: Location) -> None:
+        """Visit the location and all below it."""
+        self.stack.append((location, 0))
+        while self.stack:
+            here, self.depth = self.stack.pop()
+            _visit(self, here)
+
     def push(self, schema: Any, location: Location, token: str | int) -> None:
         self.stack.append((Location(schema, location.scope, location, token), self.depth + 1))
 
@@ -44,16 +51,12 @@ class _Scan:
 def scan(document: Document) -> None:
     """Check and index the whole document. SchemaError with the pointer of the first fault."""
     state = _Scan(document)
-    state.stack.append((document.root, 0))
-    while state.stack:
-        while state.stack:
-            location, state.depth = state.stack.pop()
-            _visit(state, location)
-        for location, keyword in state.references:
-            target = document.resolve(location, keyword)
-            if not isinstance(target.schema, bool) and id(target.schema) not in document.locations:
-                state.stack.append((target, 0))
-        state.references.clear()
+    document.scan = state.drain
+    state.drain(document.root)
+    for location, keyword in state.references:  # grows while it is read
+        target = document.resolve(location, keyword)
+        if not isinstance(target.schema, bool) and id(target.schema) not in document.locations:
+            state.drain(target)
     _check_cycles(document)
 
 

@@ -8,7 +8,7 @@ visits and resolves references against them (RFC 3986, RFC 6901; core specificat
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from decimal import Decimal
 from typing import Any
 from urllib.parse import unquote, urldefrag, urljoin
@@ -72,6 +72,8 @@ class Document:
         self.scopes: dict[str, Scope] = {}
         self.hard = False
         self.keepalive: list[Any] = []
+        self.scan: Callable[[Location], None] = lambda location: None
+        """Visits a document that was retrieved, before anything in it is looked up."""
         self.root = self.add_resource(schema, "", draft or Draft.D2020, "")
         if draft is None:
             self.explicit_draft = isinstance(schema, dict) and isinstance(schema.get("$schema"), str)
@@ -159,11 +161,12 @@ class Document:
         for registry in (self.registry, _known_registry(uri)):
             if registry is None:
                 continue
-            try:
-                contents = registry.get_or_retrieve(uri).value.contents
-            except LookupError:
+            contents = _fetch(registry, uri)
+            if contents is None:
                 continue
-            return self.add_resource(contents, uri, draft, f"{uri}#").scope
+            root = self.add_resource(contents, uri, draft, f"{uri}#")
+            self.scan(root)
+            return root.scope
         return None
 
 
@@ -174,6 +177,18 @@ def join(base: str, reference: str) -> str:
     if reference.startswith("#"):
         return urldefrag(base)[0] + reference
     return urljoin(base, reference)
+
+
+def _fetch(registry: Any, uri: str) -> Any:
+    """What a registry (or a plain mapping of URIs to documents) holds under `uri`, or None."""
+    try:
+        held = registry[uri]
+    except LookupError:
+        try:
+            held = registry.get_or_retrieve(uri).value
+        except Exception:  # whatever a retrieval function of the caller's raises, the document is not to be had
+            return None
+    return getattr(held, "contents", held)
 
 
 def _known_registry(uri: str) -> Any:
