@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["merge_equal"]
+__all__ = ["merge_equal", "trim"]
 
 _CELLS = 30_000_000
 """Table cells that refinement may visit; a longer one is given up, as a larger automaton is merely slower."""
@@ -78,3 +78,25 @@ def _stable(table: NDArray[np.int32], labels: NDArray[np.int32], block: NDArray[
     np.minimum.at(first, block, np.arange(len(labels)))
     leader = first[block]
     return bool((labels == labels[leader]).all() and (named[table] == named[table[leader]]).all())
+
+
+def trim(table: NDArray[np.int32], labels: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """The states that reach acceptance, of an automaton whose states are all reachable; none when state 0 does not."""
+    n = len(labels)
+    sources, columns = np.nonzero(table >= 0)
+    before: list[list[int]] = [[] for _ in range(n)]
+    for target, source in zip(table[sources, columns].tolist(), sources.tolist(), strict=True):
+        before[target].append(source)
+    alive = labels >= 0
+    stack = np.flatnonzero(alive).tolist()
+    while stack:
+        for source in before[stack.pop()]:
+            if not alive[source]:
+                alive[source] = True
+                stack.append(source)
+    if not n or not alive[0]:
+        return table[:0], labels[:0]
+    if alive.all():
+        return table, labels
+    renumber = np.append(np.where(alive, np.cumsum(alive) - 1, -1), -1).astype(np.int32)
+    return renumber[table[alive]], labels[alive]

@@ -18,7 +18,7 @@ from .._errors import LimitError
 from .derivatives import CharAutomaton
 from .dfa import DFA
 
-__all__ = ["EMPTY_LANGUAGE", "finish", "to_bytes"]
+__all__ = ["EMPTY_LANGUAGE", "any_string", "finish", "to_bytes"]
 
 EMPTY_LANGUAGE = DFA(np.zeros(256, np.uint8), np.zeros((0, 1), np.int32), np.zeros(0, np.int32))
 
@@ -226,3 +226,11 @@ def finish(
     for array in (classes, table, labels):
         array.flags.writeable = False
     return DFA(classes, table, labels, name)
+
+
+@lru_cache(maxsize=1)
+def any_string() -> DFA:
+    """Every string of Unicode scalar values: the language named "string"."""
+    table = np.zeros((1, 1), np.int32)
+    ranges = [(0, 0xD7FF, 0), (0xE000, 0x10FFFF, 0)]
+    return _expand(table, np.zeros(1, np.int32), ranges, 100, "string")
