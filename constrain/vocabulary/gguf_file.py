@@ -1,7 +1,7 @@
 """The tokenizer in the metadata of a GGUF file, read without the gguf package.
 
-A file begins with magic, version, number of tensors and number of key-value pairs; each pair is a key, a value type and a
-value (strings and arrays carry their length as 64 bits). Only `tokenizer.ggml.*` is kept, everything else is stepped
+A file begins with magic, version, number of tensors and number of key-value pairs; each pair is a key, a value type and
+a value (strings and arrays carry their length as 64 bits). Only `tokenizer.ggml.*` is kept, everything else is stepped
 over, and the tensors are never touched.
     tokenizer.ggml.model       "gpt2": byte-level BPE;  "llama", "t5", "gemma4": SentencePiece spelling
     tokenizer.ggml.tokens      text by id

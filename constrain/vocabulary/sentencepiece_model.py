@@ -2,7 +2,7 @@
 
 A `.model` file is a protocol buffer (sentencepiece_model.proto):
     ModelProto     1: repeated SentencePiece   2: TrainerSpec
-    SentencePiece  1: piece (text)   2: score   3: type (1 normal, 2 unknown, 3 control, 4 user defined, 5 unused, 6 byte)
+    SentencePiece  1: piece (text)   2: score   3: type (see below, 1 where absent)
     TrainerSpec    42: id of the end-of-sentence piece, 2 where absent, -1 for none
 """
 

@@ -68,9 +68,7 @@ def _read_path(path: Path) -> TokenTable:
     except OSError as error:
         raise VocabularyError(f"{path}: {error.strerror or error}") from error
     if _RANK_LINE.match(content[:4096]):
-        raise VocabularyError(
-            f"{path} holds tiktoken ranks without special tokens; give the tiktoken.Encoding made of it"
-        )
+        raise VocabularyError(f"{path} holds tiktoken ranks without special tokens; give a tiktoken.Encoding of it")
     parse = parse_tokenizer_json if head.lstrip()[:1] == b"{" else parse_sentencepiece_model
     try:
         table = cached_table(content, parse)

@@ -1,7 +1,8 @@
 """Parsed token tables on disk, so that a tokenizer file of megabytes is parsed once per machine.
 
 One `.npz` per content hash of the source and of the loaders' own code, in CONSTRAIN_CACHE_DIR or the user's cache
-folder; the youngest are kept. A truncated or foreign file, a read-only disk and concurrent writers all end in parsing again.
+folder; the youngest are kept. A truncated or foreign file, a read-only disk and concurrent writers all end in parsing
+again.
 """
 
 from __future__ import annotations
@@ -69,7 +70,7 @@ def _dump(table: TokenTable) -> bytes:
 
 def _load(path: Path) -> TokenTable | None:
     try:
-        with np.load(path, allow_pickle=False) as arrays:
+        with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as arrays:
             names = json.loads(arrays["names"].tobytes())
             added = {int(i): AddedToken(str(text), bool(special)) for i, text, special in names["added"]}
             eos = None if names["eos"] is None else tuple(int(i) for i in names["eos"])

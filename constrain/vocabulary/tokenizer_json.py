@@ -5,13 +5,15 @@ How a token turns into bytes is decided by the file's own `decoder`, applied to 
     ByteFallback   `<0xNN>` is a byte, other tokens go on
     Replace, Metaspace, Strip before Fuse change the text of each token
     Fuse           joins the tokens; a Strip after it trims the whole text and so is no part of any token
-Token ids and added tokens are those of the file; the model's unknown token counts as special.
+Token ids and added tokens are those of the file; an added token marked `normalized` decodes to its normalized text. The
+model's unknown token counts as special.
 """
 
 from __future__ import annotations
 
 import json
 import re
+import unicodedata
 from collections.abc import Callable
 from typing import Any
 
@@ -28,21 +30,28 @@ Step = Callable[[str], "str | bytes"]
 def parse_tokenizer_json(content: bytes) -> TokenTable:
     """Read the text of a tokenizer.json; VocabularyError where it is none, or its decoder is not supported."""
     try:
-        document = json.loads(content)
-        model = document["model"]
-        vocab = model["vocab"]
-        entries = document.get("added_tokens") or ()
-        added = {int(t["id"]): AddedToken(str(t["content"]), bool(t["special"])) for t in entries}
-        # Unigram lists [piece, score] by id, the others map token -> id
-        if isinstance(vocab, dict):
-            names = {int(i): token for token, i in vocab.items()}
-        else:
-            names = {i: str(entry[0]) for i, entry in enumerate(vocab)}
-        for token_id in _unknown_ids(model, vocab):
-            added.setdefault(token_id, AddedToken(names[token_id], True))
-    except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError) as error:
+        return _parse(json.loads(content))
+    except VocabularyError:
+        raise
+    except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError, regex.error) as error:
         raise VocabularyError(f"not a tokenizer.json: {type(error).__name__}: {error}") from error
+
+
+def _parse(document: dict[str, Any]) -> TokenTable:
+    model = document["model"]
+    vocab = model["vocab"]
+    entries = document.get("added_tokens") or ()
+    added = {int(t["id"]): AddedToken(str(t["content"]), bool(t["special"])) for t in entries}
+    # Unigram lists [piece, score] by id, the others map token -> id
+    if isinstance(vocab, dict):
+        names = {int(i): token for token, i in vocab.items()}
+    else:
+        names = {i: str(entry[0]) for i, entry in enumerate(vocab)}
+    for token_id in _unknown_ids(model, vocab):
+        added.setdefault(token_id, AddedToken(names[token_id], True))
+    normalize = _normalizer(document.get("normalizer"))
     names.update((i, token.text) for i, token in added.items())
+    names.update((int(t["id"]), normalize(str(t["content"]))) for t in entries if t.get("normalized"))
     if not names or min(names) < 0:
         raise VocabularyError("tokenizer.json has no tokens, or a negative token id")
     if max(names) > 16 * len(names) + 65_536:
@@ -56,6 +65,25 @@ def _unknown_ids(model: dict[str, Any], vocab: Any) -> list[int]:
         unknown = model.get("unk_token")
         return [int(vocab[unknown])] if unknown in vocab else []
     return [] if model.get("unk_id") is None else [int(model["unk_id"])]
+
+
+def _normalizer(config: dict[str, Any] | None) -> Callable[[str], str]:
+    """The normalizer as far as it can change the text of an added token; unknown parts leave it alone."""
+
+    def normalize(text: str) -> str:
+        for part in _flattened(config, "normalizers") if config else ():
+            kind = part.get("type")
+            if kind == "Prepend":
+                text = part["prepend"] + text if text else text
+            elif kind == "Replace":
+                text = str(_replace(part)(text))
+            elif kind == "Lowercase":
+                text = text.lower()
+            elif kind in ("NFC", "NFD", "NFKC", "NFKD"):
+                text = unicodedata.normalize(kind, text)
+        return text
+
+    return normalize
 
 
 def _decoder(config: dict[str, Any] | None) -> Callable[[str], bytes]:
@@ -79,7 +107,7 @@ def _steps(config: dict[str, Any] | None) -> list[Step]:
         raise VocabularyError("tokenizer.json has no decoder, so the bytes of its tokens are not known")
     steps: list[Step] = []
     fused = False
-    for part in _flattened(config):
+    for part in _flattened(config, "decoders"):
         kind = part.get("type")
         if kind == "Fuse":
             fused = True
@@ -105,10 +133,11 @@ def _steps(config: dict[str, Any] | None) -> list[Step]:
     return steps
 
 
-def _flattened(config: dict[str, Any]) -> list[dict[str, Any]]:
+def _flattened(config: dict[str, Any], inside: str) -> list[dict[str, Any]]:
+    """The parts of a normalizer or decoder, those of sequences one after the other."""
     if config.get("type") != "Sequence":
         return [config]
-    return [part for inner in config["decoders"] for part in _flattened(inner)]
+    return [part for inner in config[inside] for part in _flattened(inner, inside)]
 
 
 def _replace(part: dict[str, Any]) -> Step:
