@@ -11,9 +11,8 @@ from functools import reduce
 from typing import TYPE_CHECKING
 
 from ..languages import operations
-from ..languages.constants import ANY_STRING
+from ..languages.operations import ANY_STRING, count_words
 from ..languages.dfa import DFA
-from ..languages.words import count_words
 from .forms import Goal, Members
 from .strings import encoded
 

@@ -14,11 +14,13 @@ from decimal import Context, Decimal
 from fractions import Fraction
 from functools import reduce
 from math import ceil, floor, lcm
+from typing import Any
 
 from .._limits import Limits
 from ..languages import operations
 from ..languages.dfa import DFA
-from ..languages.numbers import number_language, number_literal
+from ..languages.numbers import fraction_language, number_language, number_literal
+from ..languages.pattern import compile_pattern
 
 __all__ = ["ANY", "INTEGERS", "NOTHING", "Clause", "Exact", "Numbers", "Numerals", "exact", "of_values"]
 
@@ -27,6 +29,7 @@ Bound = tuple[Exact, bool]
 """(value, whether the value itself is outside)."""
 
 _ENUMERABLE = 10_000
+_PLAIN = r"^-?(0|[1-9][0-9]*)(\.[0-9]+)?$"
 _WIDE = Context(prec=20_000)
 
 
@@ -60,11 +63,14 @@ class Clause:
         )
 
     def holds(self, x: Exact) -> bool:
+        return x not in self.excluded and self.holds_but_for_exclusion(x)
+
+    def holds_but_for_exclusion(self, x: Exact) -> bool:
         if self.low is not None and (x < self.low[0] or (x == self.low[0] and self.low[1])):
             return False
         if self.high is not None and (x > self.high[0] or (x == self.high[0] and self.high[1])):
             return False
-        if x in self.excluded or (self.kind is not None and self.kind != _is_integral(x)):
+        if self.kind is not None and self.kind != _is_integral(x):
             return False
         return all(_divides(m, x) for m in self.multiples) and not any(_divides(m, x) for m in self.others)
 
@@ -219,31 +225,36 @@ class Numerals:
         return not any(clause.holds(_decimal(step * k)) for k in range(first, last + 1))
 
     def clause_automaton(self, clause: Clause) -> DFA:
+        """Texts of a clause. What is taken away is known for plain numbers, or for plain and normalised ones, only; so the rest is
+        first brought into that universe (see languages.numbers)."""
         low, high = clause.low, clause.high
-        multiple: Exact | None = None
-        if clause.multiples:
-            multiple = _decimal(_least_common_multiple(Fraction(m) for m in clause.multiples))
-        dfa = number_language(
-            integer=clause.kind is True,
-            minimum=low[0] if low and not low[1] else None,
-            exclusive_minimum=low[0] if low and low[1] else None,
-            maximum=high[0] if high and not high[1] else None,
-            exclusive_maximum=high[0] if high and high[1] else None,
-            multiple_of=multiple,
-            spelling=self.spelling,
-            limits=self.limits,
-        )
-        unwanted = [number_language(multiple_of=m, spelling=self.spelling, limits=self.limits) for m in sorted(clause.others)]
-        unwanted += [number_literal(x, spelling=self.spelling) for x in sorted(clause.excluded)]
+        if clause.excluded and not (low or high or clause.multiples or clause.kind is not None):
+            pivot = min(clause.excluded)
+            halves = (replace(clause, high=(pivot, True), excluded=frozenset()), replace(clause, low=(pivot, True)))
+            return operations.union(*map(self.clause_automaton, halves), self.limits)
+        bounds: dict[str, Any] = {
+            "minimum": low[0] if low and not low[1] else None,
+            "exclusive_minimum": low[0] if low and low[1] else None,
+            "maximum": high[0] if high and not high[1] else None,
+            "exclusive_maximum": high[0] if high and high[1] else None,
+            "multiple_of": tuple(sorted(clause.multiples)),
+            "limits": self.limits,
+        }
         if clause.kind is False:
-            unwanted.append(number_language(integer=True, spelling=self.spelling, limits=self.limits))
+            dfa = fraction_language(**bounds)
+        else:
+            dfa = number_language(integer=clause.kind is True, spelling=self.spelling, **bounds)
+        if clause.others:
+            dfa = operations.intersect(dfa, compile_pattern(_PLAIN), self.limits)
+        unwanted = [number_language(multiple_of=(m,), limits=self.limits) for m in sorted(clause.others)]
+        unwanted += [number_literal(x, self.limits) for x in sorted(clause.excluded) if clause.holds_but_for_exclusion(x)]
         for language in unwanted:
             dfa = operations.difference(dfa, language, self.limits)
         return dfa
 
     def automaton(self, numbers: Numbers) -> DFA:
         parts = [self.clause_automaton(c) for c in numbers.clauses]
-        parts += [number_literal(x, spelling=self.spelling) for x in sorted(numbers.values)]
+        parts += [number_literal(x, self.limits) for x in sorted(numbers.values)]
         return reduce(lambda x, y: operations.union(x, y, self.limits), parts)
 
 

@@ -17,11 +17,10 @@ from functools import reduce
 
 from .._limits import Limits
 from ..languages import operations
-from ..languages.constants import ANY_STRING
+from ..languages.operations import ANY_STRING, from_words
 from ..languages.dfa import DFA
 from ..languages.formats import format_language
 from ..languages.pattern import compile_pattern, compile_string_pattern
-from ..languages.words import from_words
 
 __all__ = ["ANY", "NOTHING", "Atom", "Clause", "Lexicon", "Strings", "of_words"]
 
