@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 __all__ = ["merge_equal", "trim"]
 
-_CELLS = 30_000_000
+_CELLS = 2_000_000
 """Table cells that refinement may visit; a longer one is given up, as a larger automaton is merely slower."""
 
 
