@@ -80,9 +80,10 @@ class LiteralMatcher:
             raise RuntimeError(f"poisoned {stage}")
 
     def _allowed(self):
-        for token in range(WIDTH):
-            data = FakeTokens().token_bytes(token) if token <= PAIR else None
-            if data is not None and any(word.startswith(self.done + data) for word in self.words):
+        rests = [word[len(self.done) :] for word in self.words if word.startswith(self.done)]
+        for token in range(PAIR + 1):
+            data = FakeTokens().token_bytes(token)
+            if data is not None and any(rest.startswith(data) for rest in rests):
                 yield token
         if self.armed_by is None and self.done in self.words:
             yield END
@@ -207,7 +208,8 @@ def naive_generate(model, prompt, matcher, sampling, max_tokens):
     while len(reply) < max_tokens:
         logits = model.forward([cache], [pending])[0]
         if matcher is not None:
-            logits = [v if i in set(matcher._allowed()) else -math.inf for i, v in enumerate(logits)]
+            allowed = set(matcher._allowed())
+            logits = [v if i in allowed else -math.inf for i, v in enumerate(logits)]
         counts = {i: reply.count(i) for i in reply}
         token = naive_choose(logits, sampling, set(prompt) | set(reply), counts, rng.random())
         if matcher is not None:
