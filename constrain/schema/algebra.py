@@ -15,26 +15,15 @@ from typing import Any
 from .._errors import LimitError, SchemaError
 from .._limits import Limits
 from . import numbers as num
-from .forms import Form, Goal, Items, Kind, Members, Rule
+from .forms import Contains, Form, Goal, Items, Kind, Members, Rule
+from .counting import Counting, counting
 from .goals import Goals, canonical, fields
+from .signals import InProgress, Refusal
 from .strings import Lexicon
 
-__all__ = ["Algebra", "InProgress", "Refusal"]
+__all__ = ["Algebra"]
 
 _SPLIT_KEYS = 4
-_SPLIT_ITEMS = 16
-
-
-class Refusal(Exception):
-    """Something is not expressible; whoever knows the keyword turns it into a SchemaError. reason: one clause."""
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason)
-        self.reason = reason
-
-
-class InProgress(Exception):
-    """The question depends on a form that is being computed; the asker assumes nothing."""
 
 
 class Algebra:
@@ -331,24 +320,33 @@ class Algebra:
             return [a]
         if b.unique and not (b.high is not None and b.high <= 1):
             raise Refusal("would need an item that is repeated (the negation of uniqueItems)")
-        if b.contains:
-            raise Refusal("would need the negation of contains")
         ways: list[Items] = []
+        for c in b.contains:
+            if c.low > 0:
+                ways.append(self.counted(a, replace(c, low=0, high=c.low - 1)))
+            if c.high is not None:
+                ways.append(self.counted(a, replace(c, low=c.high + 1, high=None)))
         if b.low > a.low:
-            ways.append(replace(a, high=b.low - 1 if a.high is None else min(a.high, b.low - 1)))
+            ways.append(replace(a, high=b.low - 1 if a.high is None else min(a.high, b.low - 1), automaton=None))
         if b.high is not None and (a.high is None or a.high > b.high):
-            ways.append(replace(a, low=max(a.low, b.high + 1)))
+            ways.append(replace(a, low=max(a.low, b.high + 1), automaton=None))
         length = max(len(a.prefix), len(b.prefix))
         for i in range(length):
             self._failing_item(a, b, i, ways)
         if b.rest is not self.goals.all and b.rest is not a.rest:
             failing = self.goals.conj(a.rest, self.goals.negate(b.rest))
             if failing is not self.goals.none and not self.surely_empty(failing):
-                if a.high is None or a.high > length + _SPLIT_ITEMS:
-                    raise Refusal("would need some item that fails; only items at fixed places can be negated")
-                for i in range(length, a.high):
-                    self._failing_item(a, b, i, ways)
+                ways.append(self.counted(a, Contains(self.goals.negate(b.rest), 1, None, None, length)))
         return [way for way in ways if not self._surely_void(way)]
+
+    def counted(self, items: Items, contains: Contains) -> Items:
+        return replace(items, contains=(*items.contains, contains), automaton=None)
+
+    def counting(self, items: Items) -> Counting:
+        """The counting automaton of a shape with `contains`."""
+        if items.automaton is None:
+            items.automaton = counting(items, self.goals)
+        return items.automaton  # type: ignore[no-any-return]
 
     def _failing_item(self, a: Items, b: Items, i: int, ways: list[Items]) -> None:
         wanted, given = b.item(i), a.item(i)
@@ -359,4 +357,4 @@ class Algebra:
             return
         prefix = [a.item(k) for k in range(max(len(a.prefix), i + 1))]
         prefix[i] = failing
-        ways.append(replace(a, prefix=tuple(prefix), low=max(a.low, i + 1)))
+        ways.append(replace(a, prefix=tuple(prefix), low=max(a.low, i + 1), automaton=None))

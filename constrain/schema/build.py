@@ -14,6 +14,7 @@ from ..automata.json_layouts import array_layout, object_layout
 from ..languages import operations
 from ..languages.dfa import DFA
 from ..languages.words import words
+from .counting import unrolled
 from .forms import FALSE, NULL, TRUE, Form, Goal, Items, Kind, Members
 from .goals import fields
 from .normal import Normaliser
@@ -107,6 +108,9 @@ class Builder:
 
     def _array(self, items: Items) -> Node:
         inhabited = self.normaliser.emptiness.inhabited
+        if items.contains:
+            automaton = self.normaliser.algebra.counting(items)
+            return Frame(unrolled(self.array_layout, automaton, inhabited, self.later))
         high = items.high
         prefix: list[Node] = []
         for i, goal in enumerate(items.prefix):

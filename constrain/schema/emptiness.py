@@ -94,6 +94,8 @@ class Emptiness:
     def _items(self, items: Items, value: Callable[[Goal], bool]) -> bool:
         if items.high is not None and items.low > items.high:
             return False
+        if items.contains:
+            return self.normaliser.algebra.counting(items).live(value)[0]
         return all(value(goal) for goal in items.prefix[: items.low]) and (
             items.low <= len(items.prefix) or value(items.rest)
         )

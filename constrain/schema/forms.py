@@ -101,12 +101,13 @@ class Members:
 
 @dataclass(frozen=True)
 class Contains:
-    """At least `low` and at most `high` items satisfy `goal`."""
+    """Of the items from index `start` on, at least `low` and at most `high` satisfy `goal`. location: where that was asked for."""
 
     goal: Goal
     low: int
     high: int | None
-    location: Location
+    location: Location | None = None
+    start: int = 0
 
 
 @dataclass(eq=False)
@@ -119,6 +120,8 @@ class Items:
     high: int | None = None
     unique: Location | None = None
     contains: tuple[Contains, ...] = ()
+    automaton: Any = None
+    """Memo: the counting automaton of a shape with `contains`."""
 
     @property
     def is_free(self) -> bool:

@@ -15,13 +15,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
-from itertools import combinations
 from typing import Any
 
 from .._limits import Limits
 from . import numbers as num
 from . import strings as text
-from .algebra import Algebra, InProgress, Refusal
+from .algebra import Algebra
 from .document import Document, Location
 from .emptiness import Emptiness
 from .forms import FALSE, NULL, TRUE, Contains, Form, Goal, Items, Kind, Members, Rule
@@ -29,6 +28,7 @@ from .goals import Goals, fields
 from .keys import Keys
 from .options import Options
 from .report import Report
+from .signals import InProgress, Refusal
 
 __all__ = ["Normaliser"]
 
@@ -40,7 +40,6 @@ _OBJECT = frozenset(
 _ARRAY = frozenset("items prefixItems additionalItems minItems maxItems uniqueItems contains".split())
 _BRANCHING = frozenset("anyOf oneOf if not dependencies dependentSchemas dependentRequired".split())
 _UNEVALUATED = frozenset(("unevaluatedProperties", "unevaluatedItems"))
-_SPLIT_ITEMS = 16
 
 
 class Normaliser:
@@ -410,7 +409,10 @@ class Normaliser:
                 below += [self.algebra.member(members, key) for key in {**members.declared, **members.required}]
                 below += self.algebra.rest_goals(members)
             for items in form.arrays:
-                below += [*items.prefix, items.rest]
+                if items.contains:
+                    below += [goal for edges in self.algebra.counting(items).edges for goal, _ in edges]
+                else:
+                    below += [*items.prefix, items.rest]
             fresh = [goal for goal in dict.fromkeys(below) if goal not in seen]
             seen.update(fresh)
             stack += reversed(fresh)
@@ -436,35 +438,40 @@ class Normaliser:
     def _settle(self, shape: Items) -> list[Items]:
         if shape.unique and not (shape.high is not None and shape.high <= 1):
             self.refuse(shape.unique, "uniqueItems", "cannot be enforced for arrays of more than one item")
-        shapes = [replace(shape, unique=None, contains=())]
+        settled: Items | None = replace(shape, unique=None, contains=(), automaton=None)
         for contains in shape.contains:
+            if settled is not None:
+                settled = self._resolve(settled, contains)
+        if settled is None:
+            return []
+        if settled.contains:
             try:
-                shapes = [part for one in shapes for part in self._resolve_contains(one, contains)]
+                self.algebra.counting(settled)
             except Refusal as refusal:
-                self.refuse(contains.location, "contains", refusal.reason)
-        return shapes
+                asked = next((c.location for c in settled.contains if c.location is not None), self.document.root)
+                self.refuse(asked, "contains", refusal.reason)
+                settled = replace(settled, contains=(), automaton=None)
+        return [settled]
 
-    def _resolve_contains(self, shape: Items, contains: Contains) -> list[Items]:
+    def _resolve(self, shape: Items, contains: Contains) -> Items | None:
+        """The shape with the count in its bounds or items where that says the same, else left to a counting automaton."""
         goals, algebra = self.goals, self.algebra
         if contains.low == 0 and contains.high is None:
-            return [shape]
-        items = list(dict.fromkeys((*shape.prefix, shape.rest)))
-        outside = goals.negate(contains.goal)
-        if all(algebra.surely_empty(goals.conj(item, outside)) for item in items):
+            return shape
+        start = contains.start
+        if contains.high == 0:
+            outside = goals.negate(contains.goal)
+            length = max(len(shape.prefix), start)
+            prefix = [shape.item(i) if i < start else goals.conj(shape.item(i), outside) for i in range(length)]
+            return replace(shape, prefix=tuple(prefix), rest=goals.conj(shape.rest, outside))
+        items = list(dict.fromkeys((*shape.prefix[start:], shape.rest)))
+        if start == 0 and all(item is contains.goal or contains.goal is goals.all for item in items):
             high = contains.high if shape.high is None else shape.high if contains.high is None else min(shape.high, contains.high)
             low = max(shape.low, contains.low)
-            return [] if high is not None and low > high else [replace(shape, low=low, high=high)]
+            return None if high is not None and low > high else replace(shape, low=low, high=high)
         if all(algebra.surely_empty(goals.conj(item, contains.goal)) for item in items):
-            return [shape] if contains.low == 0 else []
-        if contains.high is None and shape.high is not None and shape.high <= _SPLIT_ITEMS and contains.low <= 2:
-            parts = []
-            for places in combinations(range(shape.high), contains.low):
-                prefix = [shape.item(i) for i in range(max(len(shape.prefix), places[-1] + 1))]
-                for place in places:
-                    prefix[place] = goals.conj(prefix[place], contains.goal)
-                parts.append(replace(shape, prefix=tuple(prefix), low=max(shape.low, places[-1] + 1)))
-            return parts
-        raise Refusal("items that satisfy it cannot be counted")
+            return shape if contains.low == 0 else None
+        return algebra.counted(shape, contains)
 
 
 @lru_cache(maxsize=1024)
