@@ -43,16 +43,17 @@ F = TypeVar("F", bound=Callable[..., Any])
 @overload
 def jit(func: F) -> F: ...
 @overload
-def jit(*, signature: Any = None, **options: Any) -> Callable[[F], F]: ...
-def jit(func: Any = None, *, signature: Any = None, **options: Any) -> Any:
+def jit(*, signature: Any = None, eager: bool = True, **options: Any) -> Callable[[F], F]: ...
+def jit(func: Any = None, *, signature: Any = None, eager: bool = True, **options: Any) -> Any:
     """Compile a function with numba: no Python objects, no GIL, C division, cached on disk.
 
-    signature: a numba signature, or a list of them, compiled (or loaded) at decoration; other argument types are then
-               a TypeError. None compiles on the first call for the types met.
+    signature: the one numba signature of the function; other argument types are then a TypeError, or converted when
+               another kernel calls. None compiles on the first call for the types met.
+    eager:     compile (or load) the signature at decoration; else when another kernel that is compiled first calls it.
     options:   passed to `numba.njit`.
     """
     if func is None:
-        return functools.partial(jit, signature=signature, **options)
+        return functools.partial(jit, signature=signature, eager=eager, **options)
 
     import numba
 
@@ -62,11 +63,25 @@ def jit(func: Any = None, *, signature: Any = None, **options: Any) -> Any:
     cache = _make_cache(func)
     if cache is not None:
         dispatcher._cache = cache
-    if signature is not None:
-        for one in signature if isinstance(signature, (list, tuple)) else (signature,):
-            dispatcher.compile(one)
+    if signature is not None and eager:
+        dispatcher.compile(signature)
         dispatcher.disable_compile()
+    elif signature is not None:
+        _compile_when_called(dispatcher, signature)
     return dispatcher
+
+
+def _compile_when_called(dispatcher: Any, signature: Any) -> None:
+    """Have the dispatcher compile `signature`, and nothing else, when a caller first looks for a version of it."""
+    look_up = dispatcher.get_call_template
+
+    def get_call_template(arguments: Any, keywords: Any) -> Any:
+        if not dispatcher.signatures:
+            dispatcher.compile(signature)
+            dispatcher.disable_compile()
+        return look_up(arguments, keywords)
+
+    dispatcher.get_call_template = get_call_template
 
 
 @functools.cache
@@ -107,9 +122,9 @@ def _stamp() -> str | None:
 
 
 def _kernel_sources(sources: dict[Path, bytes]) -> list[Path]:
-    """The modules that import the decorator, and all modules of the package that they import, directly or not."""
+    """The modules that define kernels, and all modules of the package that they import, directly or not."""
     found: set[Path] = set()
-    todo = [path for path, text in sources.items() if re.search(rb"^\s*from \S*_jit import", text, re.MULTILINE)]
+    todo = [path for path, text in sources.items() if re.search(rb"^\s*@(jit|kernel)\b", text, re.MULTILINE)]
     while todo:
         path = todo.pop()
         if path in found:

@@ -10,7 +10,7 @@ ESC packs an escape under way: phase | digits so far << 4 | high surrogate << 20
 
 from __future__ import annotations
 
-from .._jit import jit
+from ._kernel import kernel
 from .layout import (
     A_POS,
     A_STATUS,
@@ -65,18 +65,18 @@ from .layout import (
 MAX_CODE = 0x10FFFF
 
 
-@jit
+@kernel("P i i -> i")
 def packed_byte(array, base, index):
     """Byte `index` of the bytes packed at `base`."""
     return (array[base + (index >> 2)] >> ((index & 3) * 8)) & 255
 
 
-@jit
+@kernel("P i i -> i")
 def bit(array, base, index):
     return (array[base + (index >> 5)] >> (index & 31)) & 1
 
 
-@jit
+@kernel("P i i i -> b")
 def any_bit(array, base, lo, hi):
     """Whether one of the bits lo..hi-1 is set."""
     while lo < hi:
@@ -93,7 +93,7 @@ def any_bit(array, base, lo, hi):
     return False
 
 
-@jit
+@kernel("A i -> i")
 def allocate(A, size):
     """Address of `size` fresh ints in the arena; 0 and a status when it must grow first."""
     address = A[A_TOP]
@@ -104,7 +104,7 @@ def allocate(A, size):
     return address
 
 
-@jit
+@kernel("P i i -> i")
 def follow(P, state, byte):
     """Target state of the automaton, or -1."""
     if state < 0:
@@ -112,7 +112,7 @@ def follow(P, state, byte):
     return P[state + D_NEXT + packed_byte(P, P[state + D_CLASSES], byte)]
 
 
-@jit
+@kernel("P i i i -> i")
 def word_byte(P, node, word, index):
     """Byte `index` of a word, or -1 at its end."""
     offsets = P[node + L_OFFSETS]
@@ -122,7 +122,7 @@ def word_byte(P, node, word, index):
     return packed_byte(P, P[node + L_BYTES], start + index)
 
 
-@jit
+@kernel("P i i i i i -> i")
 def first_word_from(P, node, lo, hi, depth, byte):
     """First of the words lo..hi-1 (equal in their first `depth` bytes) whose next byte is at least `byte`."""
     while lo < hi:
@@ -134,7 +134,7 @@ def first_word_from(P, node, lo, hi, depth, byte):
     return lo
 
 
-@jit
+@kernel("P A i i -> v")
 def feed(P, A, y, byte):
     """Advance the lexeme of configuration row `y` by one byte of content, in place; viability is asked afterwards."""
     node = A[y + NODE]
@@ -154,7 +154,7 @@ def feed(P, A, y, byte):
         A[y + HASH] = (int(A[y + HASH]) * 1000003 + byte) & 0x3FFFFFFF
 
 
-@jit
+@kernel("P A i i -> v")
 def feed_code(P, A, y, code):
     """Advance by one code point, as its UTF-8 bytes."""
     if code < 0x80:
@@ -173,7 +173,7 @@ def feed_code(P, A, y, code):
         feed(P, A, y, 0x80 | code & 63)
 
 
-@jit
+@kernel("P i i i -> b")
 def within_bounds(P, node, state, chars):
     """Whether acceptance can be reached from `state` within the bounds on characters."""
     most, upper = P[state + D_MOST], P[node + L_MAX]
@@ -182,7 +182,7 @@ def within_bounds(P, node, state, chars):
     return most < 0 or chars + most >= P[node + L_MIN]
 
 
-@jit
+@kernel("P A T i -> b")
 def viable(P, A, T, y):
     """Whether some completion of the lexeme exists; a dead automaton part is put to -1."""
     node, state = A[y + NODE], A[y + STATE]
@@ -199,7 +199,7 @@ def viable(P, A, T, y):
     return any_bit(A, A[A[y + PARENT] + R_REGS] + G_BITS, A[y + LO], A[y + HI])
 
 
-@jit
+@kernel("P A i -> i")
 def complete(P, A, y):
     """Label of the content as a whole word, or -1. Declared keys come first, additional ones after them."""
     node, state, lo = A[y + NODE], A[y + STATE], A[y + LO]
@@ -220,7 +220,7 @@ def complete(P, A, y):
 # JSON escapes --------------------------------------------------------------------------------------------------------
 
 
-@jit
+@kernel("i -> i")
 def hex_digit(byte):
     """Value of a hexadecimal digit, or -1."""
     if 48 <= byte <= 57:
@@ -229,7 +229,7 @@ def hex_digit(byte):
     return lower - 87 if 97 <= lower <= 102 else -1
 
 
-@jit
+@kernel("i -> i")
 def short_escape(byte):
     """Code point that a backslash and `byte` spell, or -1."""
     if byte == 34 or byte == 92 or byte == 47:
@@ -245,7 +245,7 @@ def short_escape(byte):
     return 9 if byte == 116 else -1
 
 
-@jit
+@kernel("i i -> ii")
 def escape_step(esc, byte):
     """(escape under way, code point): after one more byte of an escape. Code point -1: not complete; escape -1: wrong."""
     phase = esc & 15
@@ -276,7 +276,7 @@ def escape_step(esc, byte):
     return (phase + 1) | value << 4 | high << 20, -1
 
 
-@jit
+@kernel("P A T i -> b")
 def escape_viable(P, A, T, y):
     """Whether the escape under way in row `y` can end in a character that the lexeme can go on with."""
     esc = A[y + ESC]
@@ -303,7 +303,7 @@ def escape_viable(P, A, T, y):
     )
 
 
-@jit
+@kernel("P A T i i i -> b")
 def some_char(P, A, T, y, first, last):
     """Whether the lexeme can go on with some character in first..last."""
     if first > last:
@@ -324,7 +324,7 @@ def some_char(P, A, T, y, first, last):
     return False
 
 
-@jit
+@kernel("P i i i -> i")
 def code_at(P, node, word, index):
     """Code point that starts at byte `index` of a word; -1 at the end of the word or inside a character."""
     lead = word_byte(P, node, word, index)
@@ -340,7 +340,7 @@ def code_at(P, node, word, index):
     return (lead & 7) << 18 | second << 12 | third << 6 | word_byte(P, node, word, index + 3) & 63
 
 
-@jit
+@kernel("P i i i i i -> b")
 def some_char_of_dfa(P, node, state, chars, first, last):
     """Whether the automaton can read some character in first..last; blocks behind a dead lead byte are skipped whole."""
     counted = P[node + L_COUNTED] != 0
@@ -388,7 +388,7 @@ def some_char_of_dfa(P, node, state, chars, first, last):
 # Keys ----------------------------------------------------------------------------------------------------------------
 
 
-@jit
+@kernel("P A T i i i -> b")
 def some_additional_key(P, A, T, y, first, last):
     """As some_char, for additional keys whose language is finite: is one left that starts with the content and a
     character in first..last? (Rare: only where the words can be used up.)"""
@@ -407,7 +407,7 @@ def some_additional_key(P, A, T, y, first, last):
     return False
 
 
-@jit
+@kernel("P i i -> i")
 def step_code(P, state, code):
     """State of the automaton after the UTF-8 bytes of one code point."""
     if code < 0x80:
@@ -421,7 +421,7 @@ def step_code(P, state, code):
     return follow(P, follow(P, state, 0x80 | (code >> 6) & 63), 0x80 | code & 63)
 
 
-@jit
+@kernel("P A T i -> b")
 def extra_key_left(P, A, T, y):
     """Whether an additional key that starts with the content is neither declared nor emitted yet."""
     left = P[A[y + STATE] + D_WORDS]
@@ -430,7 +430,7 @@ def extra_key_left(P, A, T, y):
     return left > words_taken(P, A, T, y, -1)
 
 
-@jit
+@kernel("P A T i i -> i")
 def words_taken(P, A, T, y, code):
     """Words of the additional keys' automaton that start with the content of row `y` (and then `code`, unless -1) and are
     declared or emitted already."""
@@ -443,7 +443,7 @@ def words_taken(P, A, T, y, code):
     return taken
 
 
-@jit
+@kernel("P i i i i i i -> i")
 def declared_taken(P, node, start, lo, hi, depth, code):
     """Declared keys among lo..hi-1 whose rest after `depth` bytes the automaton accepts from `start`."""
     taken = 0
@@ -459,7 +459,7 @@ def declared_taken(P, node, start, lo, hi, depth, code):
     return taken
 
 
-@jit
+@kernel("A i T i i i -> b")
 def starts_with(A, entry, T, start, end, code):
     """Whether the emitted key at `entry` starts with the content spelled in T[start:end], and then `code` unless -1.
     An escape that is not complete at `end` spells nothing."""
@@ -476,7 +476,7 @@ def starts_with(A, entry, T, start, end, code):
     return True
 
 
-@jit
+@kernel("A i i i -> i")
 def match_code(A, entry, index, code):
     """Index after the bytes of `code` in the emitted key, or -1 when they are not there. Codes below 256 from `decode`
     of raw bytes are passed as 0x40000000 | byte and match one byte."""
@@ -498,12 +498,12 @@ def match_code(A, entry, index, code):
     return index + n
 
 
-@jit
+@kernel("A i i -> i")
 def key_byte(A, entry, index):
     return packed_byte(A, entry + X_DATA, index) if index < A[entry + X_BYTES] else -1
 
 
-@jit
+@kernel("T i i -> ii")
 def decode(T, position, end):
     """(char, next position) of JSON string content: a raw byte as 0x40000000 | byte, an escape as its code point, -1 for
     an escape that does not end before `end`."""
@@ -519,7 +519,7 @@ def decode(T, position, end):
     return -1, position
 
 
-@jit
+@kernel("A i i i -> v")
 def store_byte(A, entry, index, byte):
     word = entry + X_DATA + (index >> 2)
     if index & 3 == 0:
@@ -528,7 +528,7 @@ def store_byte(A, entry, index, byte):
     A[word] |= shifted - 0x100000000 if shifted >= 0x80000000 else shifted
 
 
-@jit
+@kernel("P A T i i i -> i")
 def record_key(P, A, T, y, start, end):
     """Entry of a new additional key spelled in T[start:end], decoded, linked before the earlier ones; 0 when it repeats
     one of them (or when the arena must grow)."""
@@ -568,7 +568,7 @@ def record_key(P, A, T, y, start, end):
     return entry
 
 
-@jit
+@kernel("P A T i i i i -> i")
 def close_key(P, A, T, y, label, start, end):
     """Registers of the object after the key of row `y` (spelled in T[start:end] if additional), or 0 when the key may not
     be emitted. Writes a new block; the old one stays as it is."""
@@ -603,7 +603,7 @@ def close_key(P, A, T, y, label, start, end):
     return regs
 
 
-@jit
+@kernel("P A i i -> b")
 def extras_used_up(P, A, shape, regs):
     """Whether every additional key is declared or emitted already (their language is finite)."""
     left, n = P[P[shape + O_EXTRA] + D_WORDS], P[shape + O_KEYS]
@@ -617,7 +617,7 @@ def extras_used_up(P, A, shape, regs):
     return left <= 0
 
 
-@jit
+@kernel("P A i i i -> v")
 def keep_order(P, A, shape, regs, label):
     """After the key `label` under a fixed order: allow what may come next, up to the next required key."""
     keys, words = P[shape + O_KEYS], P[shape + O_WORDS]

@@ -7,7 +7,7 @@ hands over to its caller, a frame tries its edges and calls, a call asks its nod
 
 from __future__ import annotations
 
-from .._jit import jit
+from ._kernel import kernel
 from .layout import (
     A_CURRENT,
     A_NEED,
@@ -119,7 +119,7 @@ from .lexemes import (
 )
 
 
-@jit
+@kernel("P i i i i i i -> v")
 def set_row(array, row, node, state, regs, parent, level):
     """A fresh row: no lexeme content, no whitespace run."""
     array[row + NODE] = node
@@ -132,7 +132,7 @@ def set_row(array, row, node, state, regs, parent, level):
     array[row + LEVEL] = level
 
 
-@jit
+@kernel("A C i -> v")
 def emit(A, C, row):
     """Append the scratch row to the configurations."""
     out = A[A_OUT] * CW
@@ -144,7 +144,7 @@ def emit(A, C, row):
     A[A_OUT] += 1
 
 
-@jit
+@kernel("A i -> i")
 def push_scratch(A, n):
     """Address of scratch row `n`; beyond the space a status is set and the last row is used over."""
     if n >= SCRATCH_CAP:
@@ -153,7 +153,7 @@ def push_scratch(A, n):
     return A_SCRATCH + n * CW
 
 
-@jit
+@kernel("P A i i i -> v")
 def return_to(P, A, row, parent, regs):
     """Make `row` the frame that row `parent` of the arena describes, with registers `regs`; frames that end here return in
     turn; below the outermost one the output is complete."""
@@ -170,7 +170,7 @@ def return_to(P, A, row, parent, regs):
         regs = A[parent + R_REGS] if parent >= 0 else -1
 
 
-@jit
+@kernel("P A T i i i -> b")
 def leave(P, A, T, row, source, end):
     """Make `row` what follows when the lexeme in row `source` ends before text position `end`. False: it may not end."""
     label = complete(P, A, source)
@@ -187,7 +187,7 @@ def leave(P, A, T, row, source, end):
     return True
 
 
-@jit
+@kernel("P A i i i -> b")
 def may_continue(P, A, shape_kind, shape, regs):
     """Guard.MORE: whether a further member or item may follow."""
     if shape_kind == SHAPE_OBJECT:
@@ -198,7 +198,7 @@ def may_continue(P, A, shape_kind, shape, regs):
     return count < P[shape + Y_PREFIX_COUNT] or P[shape + Y_REST] >= 0
 
 
-@jit
+@kernel("P A i i i -> b")
 def passes(P, A, node, state, regs):
     """Whether the guard of a layout state lets the frame in."""
     guard = P[state + S_GUARD]
@@ -212,7 +212,7 @@ def passes(P, A, node, state, regs):
     return True
 
 
-@jit
+@kernel("P A C i i i i i -> v")
 def move(P, A, C, node, state, regs, parent, level):
     """Emit the frame in another layout state, if its guard allows; a frame that ends there returns at once."""
     if not passes(P, A, node, state, regs):
@@ -225,7 +225,7 @@ def move(P, A, C, node, state, regs, parent, level):
     emit(A, C, row)
 
 
-@jit
+@kernel("P A C T i i -> v")
 def consume(P, A, C, T, c, byte):
     """Append every configuration that reading `byte` from configuration number `c` leads to. T[A_POS] holds the byte."""
     for k in range(CW):
@@ -248,7 +248,7 @@ def consume(P, A, C, T, c, byte):
             n = read_frame(P, A, C, n, byte)
 
 
-@jit
+@kernel("P A C T i i -> i")
 def read_raw(P, A, C, T, n, byte):
     """A raw lexeme goes on with the byte, and where it may end its caller gets the byte. Returns the scratch count."""
     row = A_SCRATCH + n * CW
@@ -264,7 +264,7 @@ def read_raw(P, A, C, T, n, byte):
     return n
 
 
-@jit
+@kernel("P A C T i i -> v")
 def read_json(P, A, C, T, row, byte):
     """A JSON string goes on with the byte: content, part of an escape, or the closing quote."""
     esc = A[row + ESC]
@@ -294,7 +294,7 @@ def read_json(P, A, C, T, row, byte):
             emit(A, C, row)
 
 
-@jit
+@kernel("P A C i i -> i")
 def read_frame(P, A, C, n, byte):
     """A frame reads whitespace, takes its edges and makes its calls. Returns the scratch count."""
     row = A_SCRATCH + n * CW
@@ -326,7 +326,7 @@ def read_frame(P, A, C, n, byte):
     return n
 
 
-@jit
+@kernel("P A i i i i i i i -> i")
 def make_call(P, A, n, call, node, regs, parent, level, byte):
     """Push what a call leads to: its node, asked to start with the byte, and for a node that may be empty also the state
     after it. Returns the scratch count."""
@@ -361,7 +361,7 @@ def make_call(P, A, n, call, node, regs, parent, level, byte):
     return n + 1
 
 
-@jit
+@kernel("P A i i i i i -> i")
 def push_frame(P, A, node, returns, regs, parent, level):
     """Arena row to return to; a call in last place needs none of its own (0: the arena must grow)."""
     if P[returns + S_FLAGS] & FLAG_CLOSED != 0 and parent >= 0:
@@ -376,7 +376,7 @@ def push_frame(P, A, node, returns, regs, parent, level):
     return caller
 
 
-@jit
+@kernel("P A C T i i -> i")
 def enter(P, A, C, T, n, byte):
     """Start the node of scratch row `n` with the byte. Returns the scratch count."""
     row = A_SCRATCH + n * CW
@@ -418,7 +418,7 @@ def enter(P, A, C, T, n, byte):
     return n
 
 
-@jit
+@kernel("P A i -> i")
 def first_registers(P, A, node):
     """Registers of a frame that starts; -1 where it needs none."""
     shape = P[node + F_SHAPE]
@@ -442,7 +442,7 @@ def first_registers(P, A, node):
     return -1
 
 
-@jit
+@kernel("A i -> v")
 def want(A, stub):
     """Note that the node behind a stub is needed."""
     for k in range(A[A_NEED]):
@@ -453,7 +453,7 @@ def want(A, stub):
         A[A_NEED] += 1
 
 
-@jit
+@kernel("A C i -> v")
 def merge(A, C, first):
     """Drop configurations from number `first` on that repeat an earlier one of them."""
     out = A[A_OUT]
@@ -477,7 +477,7 @@ def merge(A, C, first):
     A[A_OUT] = kept
 
 
-@jit
+@kernel("P A C T i -> b")
 def may_end(P, A, C, T, c):
     """Whether the output may end in configuration number `c`."""
     for k in range(CW):

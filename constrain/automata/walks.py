@@ -6,7 +6,7 @@ the arena's top, so that going back costs nothing; a subtree whose byte no confi
 
 from __future__ import annotations
 
-from .._jit import jit
+from ._kernel import kernel
 from .layout import (
     A_BEGIN,
     A_END,
@@ -45,13 +45,19 @@ W_FROM, W_TO, W_TOP, W_END, W_SIZE = 0, 1, 2, 3, 4
 H_BEGIN, H_END, H_TOP, H_POS, H_SIZE = 0, 1, 2, 3, 4
 
 
-@jit
+@kernel("M i -> v")
 def set_bit(mask, token):
     value = 1 << (token & 31)
     mask[token >> 5] |= value - 0x100000000 if value >= 0x80000000 else value
 
 
-@jit
+@kernel("M -> v")
+def clear(mask):
+    for k in range(len(mask)):
+        mask[k] = 0
+
+
+@kernel("P A C T i i i i -> i")
 def advance(P, A, C, T, first, last, byte, most_threads):
     """Append what configurations first..last-1 become by reading `byte`; their number. T[A_POS] must hold the byte."""
     start = A[A_OUT]
@@ -64,9 +70,10 @@ def advance(P, A, C, T, first, last, byte, most_threads):
     return A[A_OUT] - start
 
 
-@jit
-def walk(P, A, C, T, W, first, last, byte, end, id_start, ids, mask, most_threads):
+@kernel("P A C T W i i R M i -> v")
+def walk(P, A, C, T, W, first, last, trie, mask, most_threads):
     """Set in `mask` the bit of every token in the trie that configurations first..last-1 can read."""
+    byte, end, id_start, ids = trie
     base = A[A_POS]
     W[W_FROM], W[W_TO], W[W_TOP], W[W_END] = first, last, A[A_TOP], len(byte)
     depth, node, n = 0, 0, len(byte)
@@ -93,18 +100,18 @@ def walk(P, A, C, T, W, first, last, byte, end, id_start, ids, mask, most_thread
     A[A_POS] = base
 
 
-@jit
+@kernel("A -> v")
 def settle(A):
     """Forget what a walk or a failed step appended."""
     A[A_OUT] = A[A_END]
 
 
-@jit
-def fill_mask(P, A, C, T, W, trie, quoted, masks, mask, most_threads):
+@kernel("P A C T W R R M M i i -> i")
+def fill_mask(P, A, C, T, W, trie, quoted, masks, mask, words, most_threads):
     """Write the whole mask. Returns a status; on NEED_* nothing of the matcher has changed and the call is repeated.
 
     trie, quoted: (byte, end, id_start, ids) of all tokens, and of those that contain a quote.
-    masks: int32[slots, words], the tokens without a quote that a string's automaton can read from some of its states.
+    masks: int32[slots * words], the tokens without a quote that a string's automaton can read from some of its states.
     """
     top = A[A_TOP]
     A[A_NEED], A[A_STATUS] = 0, OK
@@ -115,11 +122,14 @@ def fill_mask(P, A, C, T, W, trie, quoted, masks, mask, most_threads):
         if slot < -1:
             return NEED_MASK
     if slot >= 0:
-        mask[:] = masks[slot, : len(mask)]
-        walk(P, A, C, T, W, first, last, quoted[0], quoted[1], quoted[2], quoted[3], mask, most_threads)
+        for k in range(words):
+            mask[k] = masks[slot * words + k]
+        for k in range(words, len(mask)):
+            mask[k] = 0
+        walk(P, A, C, T, W, first, last, quoted, mask, most_threads)
     else:
-        mask[:] = 0
-        walk(P, A, C, T, W, first, last, trie[0], trie[1], trie[2], trie[3], mask, most_threads)
+        clear(mask)
+        walk(P, A, C, T, W, first, last, trie, mask, most_threads)
     settle(A)
     A[A_TOP] = top
     if A[A_STATUS] != OK:
@@ -127,7 +137,7 @@ def fill_mask(P, A, C, T, W, trie, quoted, masks, mask, most_threads):
     return NEED_NODES if A[A_NEED] > 0 else OK
 
 
-@jit
+@kernel("P C i -> i")
 def ready_mask(P, C, row):
     """Slot of the ready mask that covers the tokens without a quote in this configuration; -1: none, -2: to be made.
 
@@ -145,7 +155,7 @@ def ready_mask(P, C, row):
     return P[state + D_MASK]
 
 
-@jit
+@kernel("P A C T W R M i i -> i")
 def fill_inside(P, A, C, T, W, trie, mask, node, state):
     """Write the tokens that the JSON string lexeme `node` can read from `state` of its automaton and stay inside."""
     top = A[A_TOP]
@@ -155,14 +165,14 @@ def fill_inside(P, A, C, T, W, trie, mask, node, state):
         return NEED_TEXT
     set_row(C, first * CW, node, state, -1, -1, 0)
     A[A_OUT] = first + 1
-    mask[:] = 0
-    walk(P, A, C, T, W, first, first + 1, trie[0], trie[1], trie[2], trie[3], mask, 1 << 20)
+    clear(mask)
+    walk(P, A, C, T, W, first, first + 1, trie, mask, 1 << 20)
     settle(A)
     A[A_TOP] = top
     return A[A_STATUS]
 
 
-@jit
+@kernel("P A C T T i i i -> iii")
 def step_bytes(P, A, C, T, data, start, stop, most_threads):
     """Read data[start:stop] from the current configurations. On OK the new ones lie at W_FROM..W_TO = (returned range).
 
@@ -193,7 +203,7 @@ def step_bytes(P, A, C, T, data, start, stop, most_threads):
     return status, first, last
 
 
-@jit
+@kernel("P A C T H T i i i b -> i")
 def accept_bytes(P, A, C, T, H, data, start, stop, most_threads, commit):
     """Read data[start:stop] as one step of the history; with `commit` false only find out. Returns a status."""
     top = A[A_TOP]
@@ -218,7 +228,7 @@ def accept_bytes(P, A, C, T, H, data, start, stop, most_threads, commit):
     return OK
 
 
-@jit
+@kernel("A H i -> v")
 def undo(A, H, count):
     """Take back the last `count` steps; they must exist."""
     tokens = A[A_TOKENS] - count
@@ -228,7 +238,7 @@ def undo(A, H, count):
     A[A_TOKENS] = tokens
 
 
-@jit
+@kernel("P A C T -> b")
 def accepting(P, A, C, T):
     """Whether the output may end here."""
     top = A[A_TOP]
@@ -241,7 +251,7 @@ def accepting(P, A, C, T):
     return False
 
 
-@jit
+@kernel("P A C T i -> ii")
 def only_byte(P, A, C, T, most_threads):
     """(status, byte): the one byte that can come next, or -1 when there are none or several."""
     top = A[A_TOP]
