@@ -128,7 +128,8 @@ class Runner(Generic[ModelT, TokensT]):
         for sequence in live:
             yield from self._start(sequence)
         live = yield from self._finish_ended(live)
-        bitmask = self.arrays.allocate(len(live), self.model.vocab_size) if live else None
+        constrained = any(sequence.matcher is not None for sequence in live)
+        bitmask = self.arrays.allocate(len(live), self.model.vocab_size) if constrained else None
         while live:
             logits = self._forward(live, clock)
             yield from self._note_engagement(live, clock)

@@ -1,0 +1,89 @@
+"""The numpy backend against transformers' reading of the same GGUF file: ids and logits.
+
+Runs where torch, transformers, accelerate and the weights are there; set CONSTRAIN_CACHE_DIR to where they were fetched.
+"""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+from constrain.runners import CpuRunner, cached_model
+
+pytest.importorskip("accelerate")
+torch = pytest.importorskip("torch")
+transformers = pytest.importorskip("transformers")
+pytestmark = pytest.mark.skipif(cached_model() is None, reason="the weights are not in the cache")
+
+TEXTS = [
+    "The capital of France is",
+    'Write JSON: {"name": "Ada", "age": 36, "tags": ["a", "b"]}\n\n\t{}',
+    "Grüße aus Köln, naïve café – Ελληνικά, Русский, עברית, العربية, हिन्दी, 日本語と한국어 🙂👩‍👩‍👧",
+    "numbers 0123456789 1,234.5e-6   spaces\r\n\r\n tabs\t\tand we'll it's I'D",
+    "<|im_start|>user\nHi <|im_end|>\n<|im_start|>assistant\n",
+    "def f(x):\n    return [i**2 for i in range(x)]  # comment\n" * 40,
+]
+
+
+@pytest.fixture(scope="module")
+def ours():
+    return CpuRunner.from_gguf(cached_model())
+
+
+@pytest.fixture(scope="module")
+def theirs():
+    path = cached_model()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        tokenizer = transformers.AutoTokenizer.from_pretrained(path.parent, gguf_file=path.name)
+        model = transformers.AutoModelForCausalLM.from_pretrained(path.parent, gguf_file=path.name, dtype=torch.float32)
+    return tokenizer, model.eval()
+
+
+@pytest.mark.parametrize("text", TEXTS, ids=lambda text: ascii(text[:12]))
+def test_texts_have_the_same_ids(ours, theirs, text):
+    ids = theirs[0](text, add_special_tokens=False)["input_ids"]
+    assert ours.tokenizer.encode(text) == ids
+
+
+def test_conversations_have_the_same_ids(ours, theirs):
+    for messages in (
+        [{"role": "user", "content": "Hi"}],
+        [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hé\n"}],
+        [{"role": role, "content": "x"} for role in ("user", "assistant", "user")],
+    ):
+        text = theirs[0].apply_chat_template(messages, add_generation_prompt=True, tokenize=False)
+        assert ours.template.render(messages) == text
+
+
+@pytest.mark.parametrize("text", TEXTS, ids=lambda text: ascii(text[:12]))
+def test_logits_agree(ours, theirs, text):
+    """Every position: float32 noise apart the same, and the same token first wherever the lead is not noise."""
+    ids = ours.tokenizer.encode(text)
+    with torch.no_grad():
+        expected = theirs[1](torch.tensor([ids])).logits[0].numpy()
+    cache = ours.model.new_cache()
+    at_once = ours.model.forward([cache], [ids])[0]
+    assert np.abs(at_once - expected[-1]).max() < 5e-4
+    if len(ids) > 100:
+        return
+    cache = ours.model.new_cache()
+    for position, token in enumerate(ids):
+        logits = ours.model.forward([cache], [[token]])[0]
+        assert np.abs(logits - expected[position]).max() < 5e-4
+        best, second = np.sort(expected[position])[[-1, -2]]
+        if best - second > 1e-3:
+            assert logits.argmax() == expected[position].argmax()
+
+
+def test_greedy_replies_agree(ours, theirs):
+    prompt = ours.prompt([{"role": "user", "content": "Name three colours."}])
+    with torch.no_grad():
+        out = theirs[1].generate(torch.tensor([prompt]), max_new_tokens=24, do_sample=False)[0].tolist()
+    cache, pending, reply = ours.model.new_cache(), prompt, []
+    for _ in range(len(out) - len(prompt)):
+        pending = [int(ours.model.forward([cache], [pending])[0].argmax())]
+        reply += pending
+    assert reply == out[len(prompt) :]
