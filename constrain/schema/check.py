@@ -16,6 +16,7 @@ from .._errors import LimitError
 from .._limits import Limits
 from .dialect import ANNOTATIONS, ASSERTIONS, TYPES, Draft, introduced
 from .document import Document, Location, Scope, join, json_type
+from .strings import known_format, parsed
 
 __all__ = ["HARD", "scan"]
 
@@ -235,6 +236,12 @@ def _pattern(state: _Scan, location: Location, keyword: str, value: Any) -> None
     _check_pattern(location, keyword, value, state.document.limits)
 
 
+def _format(state: _Scan, location: Location, keyword: str, value: Any) -> None:
+    _string(state, location, keyword, value)
+    if not known_format(value):
+        state.document.report.add(location.pointer, keyword, "note", f"unknown format {_shown(value)}; an annotation")
+
+
 def _reference(state: _Scan, location: Location, keyword: str, value: Any) -> None:
     _string(state, location, keyword, value)
     state.references.append((location, keyword))
@@ -286,17 +293,15 @@ _CHECKERS: dict[str, Callable[[_Scan, Location, str, Any], None]] = {
     "uniqueItems": _marked_hard(_boolean),
     "required": _names,
     "pattern": _pattern,
-    "format": _string,
+    "format": _format,
 }
 assert ASSERTIONS <= _CHECKERS.keys()
 
 
 def _check_pattern(location: Location, keyword: str, pattern: str, limits: Limits) -> None:
     """The pattern can be read; its automaton is built only when something needs it."""
-    from ..languages.parser import parse
-
     try:
-        parse(pattern, dialect="ecma", limits=limits)
+        parsed(pattern, limits)
     except ValueError as error:
         raise location.error(keyword, f"{pattern!r} is not a pattern: {error}") from None
 

@@ -218,7 +218,7 @@ class Normaliser:
         atoms: list[text.Atom] = []
         if "pattern" in keywords:
             atoms.append(("pattern", keywords["pattern"], True))
-        if "format" in keywords and self.options.formats == "assert" and self.lexicon.known_format(keywords["format"]):
+        if "format" in keywords and self.options.formats == "assert" and text.known_format(keywords["format"]):
             atoms.append(("format", keywords["format"], True))
         low, high = int(keywords.get("minLength", 0)), keywords.get("maxLength")
         clause = text.Clause(tuple(sorted(atoms)), frozenset(), low, None if high is None else int(high))

@@ -10,24 +10,39 @@ and length bounds never multiply states. `Lexicon` turns atoms into automata, on
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import lru_cache, reduce
 
 from .._limits import Limits
-from ..languages import operations
+from ..languages import operations, syntax
 from ..languages.operations import ANY_STRING, from_words
 from ..languages.dfa import DFA
-from ..languages.formats import format_language
+from ..languages.formats import FORMATS, format_language, format_string
+from ..languages.parser import parse
 from ..languages.pattern import compile_pattern, compile_string_pattern
 
-__all__ = ["ANY", "NOTHING", "Atom", "Clause", "Lexicon", "Strings", "of_words"]
+__all__ = ["ANY", "NOTHING", "Atom", "Clause", "Lexicon", "Strings", "encoded", "known_format", "of_words", "parsed"]
 
 Atom = tuple[str, str, bool]
 
-_PLAIN = re.compile(r"\^?(?:[^\\^$\[\]()|*+?{}]|\\[dDwWsS./\-]|\[(?:[\w .@:/+-])+\]|[*+?])*\$?")
-"""Patterns that plainly match something: no anchor, group or repetition count inside."""
+
+@lru_cache(maxsize=4096)
+def parsed(pattern: str, limits: Limits) -> syntax.Node:
+    """The syntax tree of an ECMA pattern. GrammarError says where it is wrong."""
+    return parse(pattern, dialect="ecma", limits=limits)
+
+
+def _plainly_matches(node: syntax.Node) -> bool:
+    """Whether the tree shows that something matches: no assertions but anchors at its ends."""
+    if node.kind == syntax.Kind.ALT:
+        return any(map(_plainly_matches, node.a))
+    parts = list(node.a) if node.kind == syntax.Kind.CAT else [node]
+    while parts and parts[0].kind == syntax.Kind.START:
+        del parts[0]
+    while parts and parts[-1].kind == syntax.Kind.END:
+        del parts[-1]
+    return all(part.pure and part is not syntax.NOTHING for part in parts)
 
 
 @dataclass(frozen=True)
@@ -61,19 +76,18 @@ def of_words(words: Iterable[str]) -> Strings:
     return Strings(frozenset(words))
 
 
-class Lexicon:
-    """Decides questions about string languages and builds their automata; one per compilation.
+def known_format(name: str) -> bool:
+    """Whether the format is enforced; any other is an annotation."""
+    return name in FORMATS and "-draft" not in name
 
-    draft: passed to the format tables.
-    """
+
+class Lexicon:
+    """Decides questions about string languages and builds their automata; one per compilation."""
 
     def __init__(self, draft: int, limits: Limits) -> None:
-        self.draft, self.limits = draft, limits
+        self.draft, self.limits = f"draft{draft}", limits
         self._automata: dict[tuple[str, str], DFA] = {}
         self._empty: dict[Clause, bool] = {}
-
-    def known_format(self, name: str) -> bool:
-        return self._format(name) is not None
 
     def matches(self, pattern: str, word: str) -> bool:
         """Whether the ECMA pattern is found in `word`."""
@@ -89,14 +103,11 @@ class Lexicon:
             if kind == "pattern":
                 dfa = compile_pattern(text, dialect="ecma", search=True, limits=self.limits)
             else:
-                found = self._format(text)
-                assert found is not None
+                found = format_language(text, self.draft)
+                assert found is not None, "unknown formats are no atoms"
                 dfa = found
             self._automata[kind, text] = dfa
         return dfa
-
-    def _format(self, name: str) -> DFA | None:
-        return format_language(name, self.draft)
 
     # algebra
 
@@ -157,9 +168,14 @@ class Lexicon:
     def lexeme(self, clause: Clause) -> tuple[DFA, int, int | None]:
         """(automaton, least, most characters): the language of the clause with its bounds in registers where possible."""
         low, high = clause.min, clause.max
-        positive = [a for a in clause.atoms if a[2]]
-        if len(clause.atoms) == 1 and positive and positive[0][0] == "pattern" and not clause.excluded:
-            dfa, least, most = compile_string_pattern(positive[0][1], dialect="ecma", search=True, limits=self.limits)
+        if len(clause.atoms) == 1 and clause.atoms[0][2] and not clause.excluded:
+            kind, text, _ = clause.atoms[0]
+            if kind == "pattern":
+                dfa, least, most = compile_string_pattern(text, dialect="ecma", search=True, limits=self.limits)
+            else:
+                split = format_string(text, self.draft)
+                assert split is not None, "unknown formats are no atoms"
+                dfa, least, most = split
             low = max(low, least)
             high = most if high is None else high if most is None else min(high, most)
         else:
@@ -203,7 +219,7 @@ class Lexicon:
             return clause.max == 0 and "" in clause.excluded
         if len(clause.atoms) == 1 and not clause.excluded and clause.max is None and clause.atoms[0][2]:
             kind, text, _ = clause.atoms[0]
-            if clause.min == 0 and (kind == "format" or _PLAIN.fullmatch(text)):
+            if clause.min == 0 and (kind == "format" or _plainly_matches(parsed(text, self.limits))):
                 return False
         known = self._empty.get(clause)
         if known is None:
