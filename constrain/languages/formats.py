@@ -5,20 +5,21 @@ Where a standard is not regular or needs a table of its own, the language is a r
 generated is valid, and the text here says what is left out:
 
     date-time, time   RFC 3339, with the calendar; a leap second only where it is 23:59:60 in UTC, and there only with
-                      offsets of whole quarters of an hour
-    hostname          RFC 1123; from draft 2019-09 without labels that have "--" in their third place, which stand for
-                      Punycode whose validity only decoding can tell
-    idn-hostname      RFC 5891-5893 without such labels; a label with right-to-left letters stands in a name without digits
-                      first or Latin letters; the length of the encoded form is not known, so labels have at most 63
-                      characters, of which those outside ASCII at most 55
-    regex             ECMA-262 with groups at most three deep, no names or back-references, ranges within a-z, A-Z or 0-9
-    email, idn-email  RFC 5321 and 6531; local part of at most 64 characters
+                      offsets of whole and half hours
+    hostname          RFC 1123 without labels that have "--" in their third place: they stand for Punycode, whose
+                      validity only decoding can tell
+    idn-hostname      RFC 5891-5893 without such labels; a name with right-to-left letters has them first in every label,
+                      and no Latin letters or ASCII digits; at most 63 characters (that the encoded labels have at most
+                      63 octets is not checked further)
+    regex             ECMA-262 with groups at most two deep, no names or back-references, ranges within a-z, A-Z or 0-9
+    email, idn-email  RFC 5321 and 6531; local part of at most 64 characters, 33 where it has escapes
     others            as in the RFC named beside them, exactly
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -57,12 +58,17 @@ def _time() -> str:
     hour = "(?:[01][0-9]|2[0-3])"
     fraction = r"(?:\.[0-9]+)?"
     usual = f"{hour}:[0-5][0-9]:[0-5][0-9]{fraction}(?:[Zz]|[+-]{hour}:[0-5][0-9])"
-    leap = [f"23:59:60{fraction}[Zz]"]
-    for local in range(14, 1440, 15):
-        offset = (local + 1) % 1440
-        ahead, behind = (f"{minutes // 60:02}:{minutes % 60:02}" for minutes in (offset, (1440 - offset) % 1440))
-        leap.append(rf"{local // 60:02}:{local % 60:02}:60{fraction}(?:\+{ahead}|-{behind})")
-    return f"(?:{usual}|{'|'.join(leap)})"
+    hours = []
+    for h in range(24):
+        leap = []
+        for m in (29, 59):
+            offset = (h * 60 + m + 1) % 1440
+            ahead, behind = (f"{minutes // 60:02}:{minutes % 60:02}" for minutes in (offset, -offset % 1440))
+            utc = "" if offset else rf"|{fraction}[Zz]"
+            leap.append(rf"{m}:60(?:\+{ahead}|-{behind}{utc})")
+        hours.append(f"{h:02}:(?:{'|'.join(leap)})")
+    tens = [f"{ten}(?:{'|'.join(hour[1:] for hour in hours if hour[0] == ten)})" for ten in "012"]
+    return f"(?:{usual}|{'|'.join(tens)})"
 
 
 def _duration() -> str:
@@ -110,23 +116,21 @@ def _uri_template() -> str:
 
 def _email(wide: str, domain: str) -> str:
     atom = f"[A-Za-z0-9!#$%&'*+/=?^_`{{|}}~\\-{wide}]+"
-    quoted = rf'"(?:[ !#-\[\]-~{wide}]|\\[ -~])*"'
+    plain = rf"[ !#-\[\]-~{wide}]"
+    quoted = rf'"(?:{plain}{{0,62}}|(?:{plain}|\\[ -~]){{0,31}})"'
     tag = rf"[A-Za-z0-9\-]*{_LDH}:[!-Z^-~]+"
     general = rf"(?!IPv6:){tag}"
     literal = rf"\[(?:{_IPV4}|[Ii][Pp][Vv]6:{_ipv6()}|{general.replace('IPv6', '[Ii][Pp][Vv]6')})\]"
-    return rf"(?=[^]{{1,64}}@[^@]*$)(?:{atom}(?:\.{atom})*|{quoted})@(?:{domain}|{literal})"
+    return rf"(?:(?=[^@]{{1,64}}@){atom}(?:\.{atom})*|{quoted})@(?:{domain}|{literal})"
 
 
 def _names(label: str, dot: str = r"\.") -> str:
     return f"{label}(?:{dot}{label})*"
 
 
-_PLAIN_LABEL = f"(?!..--){_LABEL}"
-
-
 # RFC 5892, section 2: PVALID, CONTEXTJ and CONTEXTO in terms of Unicode properties.
 _LETTERS = r"\p{Ll}\p{Lu}\p{Lo}\p{Nd}\p{Lm}\p{Mn}\p{Mc}"
-_UNSTABLE = r"\p{Changes_When_NFKC_Casefolded}\p{White_Space}\p{Default_Ignorable_Code_Point}"
+_UNSTABLE = r"\p{Changes_When_Casefolded}\p{NFKC_Quick_Check=N}\p{White_Space}\p{Default_Ignorable_Code_Point}"
 _OLD_JAMO = r"\u1100-\u11FF\uA960-\uA97C\uD7B0-\uD7FB"
 _DISALLOWED = r"\u0640\u07FA\u302E\u302F\u3031-\u3035\u303B\u20D0-\u20FF\u{1D100}-\u{1D1FF}\u{1D200}-\u{1D24F}"
 _ALLOWED = r"\u00DF\u03C2\u06FD\u06FE\u0F0B\u3007"
@@ -142,22 +146,21 @@ def _wide_label() -> str:
         r"|(?<=[\p{Joining_Type=L}\p{Joining_Type=D}]\p{Joining_Type=T}*)\u200C"
         r"(?=\p{Joining_Type=T}*[\p{Joining_Type=R}\p{Joining_Type=D}])"
     )
-    context = (
-        r"(?<=l)\u00B7(?=l)|\u0375(?=\p{Script=Greek})|(?<=\p{Script=Hebrew})[\u05F3\u05F4]|[\u0660-\u0669\u06F0-\u06F9]"
-        rf"|\u30FB|{joining}"
+    context = rf"(?<=l)\u00B7(?=l)|\u0375(?=\p{{Script=Greek}})|(?<=\p{{Script=Hebrew}})[\u05F3\u05F4]|{joining}"
+    plain = f"(?:{valid}|{context}|-)"
+    japanese = r"[\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Han}]"
+    body = (
+        f"(?:(?:{plain}|[\\u0660-\\u0669])+|(?:{plain}|[\\u06F0-\\u06F9])+"
+        rf"|(?:{plain}|\u30FB)*(?:{japanese}\u30FB|\u30FB{japanese})(?:{plain}|\u30FB)*)"
     )
-    stop = r"\.\u3002\uFF0E\uFF61"
-    kana = rf"(?=[^\u30FB{stop}]*(?:[{stop}]|$)|[^{stop}]*[\p{{Script=Hiragana}}\p{{Script=Katakana}}\p{{Script=Han}}])"
-    digits = rf"(?![^{stop}]*[\u0660-\u0669][^{stop}]*[\u06F0-\u06F9]|[^{stop}]*[\u06F0-\u06F9][^{stop}]*[\u0660-\u0669])"
-    return rf"(?!..--)(?![\p{{M}}-]){kana}{digits}(?:{valid}|{context}|-){{1,63}}(?<!-)"
+    return rf"(?!..--)(?![\p{{M}}-]){body}(?<!-)"
 
 
 def _idn_hostname() -> str:
     stop = r"[.\u3002\uFF0E\uFF61]"
     one_way = rf"(?![^]*[{_RIGHT}\p{{Bidi_Class=AN}}])"
     leftward = rf"(?=(?:[{_RIGHT}][^A-Za-z0-9]*(?:{stop}|$))+$)"
-    few = rf"(?![^]*[^\x00-\x7F{stop[1:-1]}]{{56}})"
-    return rf"(?:{one_way}|{leftward}){few}{_names(_wide_label(), stop)}"
+    return rf"(?:{one_way}|{leftward}){_names(_wide_label(), stop)}"
 
 
 def _regex() -> str:
@@ -174,7 +177,7 @@ def _regex() -> str:
     quantifier = rf"(?:(?:[*+?]|{count})\??)?"
     plain = rf"(?:[^\\^$.*+?()\[\]{{}}|]|\.|{escape}|{brackets}){quantifier}"
     body = rf"(?:{plain}|[$^|]|\\[bB])*"
-    for _ in range(3):
+    for _ in range(2):
         group = rf"\((?:\?:)?{body}\){quantifier}|\(\?<?[=!]{body}\)"
         body = rf"(?:{plain}|[$^|]|\\[bB]|{group})*"
     return body
@@ -190,16 +193,18 @@ class _Format(NamedTuple):
     most: int | None = None
 
 
+_WIDE_LDH = r"[A-Za-z0-9\u00A1-\u{10FFFF}]"
+_LOOSE_LABEL = rf"{_WIDE_LDH}(?:[A-Za-z0-9\u00A1-\u{{10FFFF}}-]{{0,61}}{_WIDE_LDH})?"
+
 FORMATS: dict[str, _Format] = {
     "date": _Format(_date),
     "time": _Format(_time),
     "date-time": _Format(lambda: f"{_date()}[Tt]{_time()}"),
     "duration": _Format(_duration),  # RFC 3339, appendix A
     "email": _Format(lambda: _email("", _names(_LABEL))),
-    "idn-email": _Format(lambda: _email(r"\u0080-\u{10FFFF}", _names(r"[A-Za-z0-9\u00A1-\u{10FFFF}](?:[A-Za-z0-9\u00A1-\u{10FFFF}-]{0,61}[A-Za-z0-9\u00A1-\u{10FFFF}])?"))),
-    "hostname": _Format(lambda: _names(_PLAIN_LABEL), 253),
-    "hostname-draft7": _Format(lambda: _names(_LABEL), 253),
-    "idn-hostname": _Format(_idn_hostname, 253),
+    "idn-email": _Format(lambda: _email(r"\u0080-\u{10FFFF}", _names(_LOOSE_LABEL))),
+    "hostname": _Format(lambda: _names(f"(?!..--){_LABEL}"), 253),
+    "idn-hostname": _Format(_idn_hostname, 63),
     "ipv4": _Format(lambda: _IPV4),
     "ipv6": _Format(_ipv6),  # RFC 4291, section 2.2
     "uri": _Format(lambda: _uri(False, False)),  # RFC 3986
@@ -212,41 +217,36 @@ FORMATS: dict[str, _Format] = {
     "relative-json-pointer": _Format(lambda: f"(?:0|[1-9][0-9]*)(?:#|{_POINTER})"),
     "regex": _Format(_regex),
 }
+_SINCE = {"duration": 2019, "uuid": 2019}
+"""Drafts from which a format is known, where that is later than draft 3 to 7; earlier it is an annotation."""
 _LIMITS = Limits(max_states=200_000)
 
 
 @lru_cache(maxsize=64)
-def _unbounded(key: str) -> DFA:
-    name = "format:" + key.removesuffix("-draft7")
-    return compile_node(parse(FORMATS[key].pattern(), dialect="ecma", limits=_LIMITS), limits=_LIMITS, name=name)
-
-
-@lru_cache(maxsize=64)
-def _bounded(key: str) -> DFA:
-    most = FORMATS[key].most
-    dfa = _unbounded(key)
-    if most is None:
-        return dfa
-    exact = with_length(dfa, 0, most, _LIMITS)
-    return DFA(exact.classes, exact.table, exact.labels, dfa.name)
-
-
-def _key(name: str, draft: str | None) -> str | None:
-    if name == "hostname" and draft is not None and any(mark in draft for mark in ("3", "4", "6", "7")):
-        return "hostname-draft7" if "20" not in draft else "hostname"
-    return name if name in FORMATS and "-draft" not in name else None
-
-
-def format_language(name: str, draft: str | None = None) -> DFA | None:
-    """The language of a format, or None where the format is unknown (it is then an annotation).
-
-    draft: "draft7", "draft2020-12" and the like; None is the latest.
-    """
-    key = _key(name, draft)
-    return None if key is None else _bounded(key)
+def _unbounded(name: str) -> DFA:
+    node = parse(FORMATS[name].pattern(), dialect="ecma", limits=_LIMITS)
+    return compile_node(node, limits=_LIMITS, name=f"format:{name}")
 
 
 def format_string(name: str, draft: str | None = None) -> tuple[DFA, int, int | None] | None:
-    """(dfa, least, most) as compile_string_pattern: the same language with a bound on the length kept out of states."""
-    key = _key(name, draft)
-    return None if key is None else (_unbounded(key), 0, FORMATS[key].most)
+    """(dfa, least, most): the format is the language of dfa among strings of least to most characters.
+
+    None where the format is unknown: it is then an annotation. draft: "draft7", "draft2020-12" or the address of a
+    meta-schema; None is the latest. A bound other than (0, None) is given for host names only; it needs no counting in
+    states, as with an upper bound alone a prefix is viable while the least rest fits.
+    """
+    if name not in FORMATS or name in _SINCE and draft is not None and "20" not in draft:
+        return None
+    return _unbounded(name), 0, FORMATS[name].most
+
+
+@lru_cache(maxsize=64)
+def _counted(name: str) -> DFA:
+    dfa, least, most = _unbounded(name), 0, FORMATS[name].most
+    return dfa if most is None else replace(with_length(dfa, least, most, _LIMITS), name=dfa.name)
+
+
+def format_language(name: str, draft: str | None = None) -> DFA | None:
+    """As format_string, with the bounds counted in the states. Slow and large for host names, where there is a bound."""
+    found = format_string(name, draft)
+    return None if found is None else _counted(name)

@@ -40,6 +40,9 @@ LINE_ENDS: CharSet = ((0x0A, 0x0A), (0x0D, 0x0D), (0x2028, 0x2029))
 _CONTROLS = {"t": 9, "n": 10, "v": 11, "f": 12, "r": 13}
 _PYTHON_CONTROLS = {**_CONTROLS, "a": 7}
 _BINARY = {"Any": charsets.ALL, "ASCII": ((0, 0x7F),)}
+# The first row is ECMA-262's; the second is what the formats need.
+_PROPERTIES = {"General_Category", "gc", "Script", "sc", "Script_Extensions", "scx",
+               "Bidi_Class", "Canonical_Combining_Class", "Joining_Type", "NFKC_Quick_Check"}  # fmt: skip
 _HEX = frozenset("0123456789abcdefABCDEF")
 _QUANTIFIERS = {"*": (0, None), "+": (1, None), "?": (0, 1)}
 
@@ -405,8 +408,7 @@ class _Parser:
             members = _BINARY[expression]
         else:
             key, equals, value = expression.partition("=")
-            known = {"General_Category", "gc", "Script", "sc", "Script_Extensions", "scx"}
-            if equals and (key not in known or not value) or not key.replace("_", "").isalnum():
+            if equals and (key not in _PROPERTIES or not value) or not key.replace("_", "").isalnum():
                 raise self.fail(f"unknown property {expression!r}", begin)
             try:
                 members = charsets.property_set(f"\\p{{{expression}}}")

@@ -54,7 +54,8 @@ def _trie(ranges: tuple[tuple[int, int, int], ...]) -> _Trie:
                 child = node(base, depth - 1, least)
                 uniform[key] = intern(depth, (child,) * 64)
             return uniform[key]
-        if depth == 0 or base + width <= least:
+        outside = (i < 0 or ranges[i][1] < base) and (i + 1 == len(lows) or lows[i + 1] >= base + width)
+        if depth == 0 or base + width <= least or outside:
             return None
         return intern(depth, tuple(node(base + k * (width // 64), depth - 1, least) for k in range(64)))
 
