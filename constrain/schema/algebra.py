@@ -1,8 +1,9 @@
 """Boolean algebra on forms: intersection, union and difference, each exact or refused.
 
-Objects and arrays are unions of shapes. Two shapes meet by merging their parts; a shape minus another is the union of the ways in which
-a value of the first can fail the second: a required key absent, a key present with a value outside its goal, a count out of bounds.
-A failure that no shape can express ("some undeclared member fails") raises `Refusal`; nothing is ever dropped silently.
+Objects and arrays are unions of shapes. Two shapes meet by merging their parts; a shape minus another is the union
+of the ways in which a value of the first can fail the second: a required key absent, a key present with a value
+outside its goal, a count out of bounds. A failure that no shape can express ("some undeclared member fails") raises
+`Refusal`; nothing is ever dropped silently.
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ from typing import Any
 from .._errors import LimitError, SchemaError
 from .._limits import Limits
 from . import numbers as num
-from .forms import Contains, Form, Goal, Items, Kind, Members, Rule
 from .counting import Counting, counting
+from .forms import Contains, Form, Goal, Items, Kind, Members, Rule
 from .goals import Goals, canonical, fields
 from .signals import InProgress, Refusal
 from .strings import Lexicon
@@ -222,7 +223,7 @@ class Algebra:
             return []
         if names or any(rule.patterns for rule in new) or any(rule.otherwise is not self.goals.none for rule in new):
             raise Refusal("would need an undeclared member that fails; only shapes of declared members can be negated")
-        # b is closed: a fails it by having any further member, that is, by having more members than declared ones are out
+        # b is closed: having any further member fails it, that is, more members than declared ones
         optional = [key for key in known if key not in a.required and not self.surely_empty(self.member(a, key))]
         if len(optional) > _SPLIT_KEYS:
             raise Refusal(f"would need an undeclared member beside {len(optional)} optional ones")
@@ -232,7 +233,9 @@ class Algebra:
                 absent = {key: self.goals.none for key in optional if key not in present}
                 required = {**a.required, **dict.fromkeys(present)}
                 declared = {**a.declared, **absent}
-                ways.append(replace(a, declared=declared, required=required, low=max(a.low, len(required) + 1), tags=None))
+                ways.append(
+                    replace(a, declared=declared, required=required, low=max(a.low, len(required) + 1), tags=None)
+                )
         return ways
 
     def rest_goals(self, members: Members) -> list[Goal]:
@@ -271,7 +274,8 @@ class Algebra:
         if goal is None:
             return None
         if goal.kind == Kind.AND:
-            return next((values for part in goal.parts if (values := self.scalars(part)) is not None), None)
+            return next((found for part in goal.parts if (found := self.scalars(part)) is not None), None)
+        values: list[Any]
         if goal.kind == Kind.CONST:
             values = [goal.parts]
         elif goal.kind == Kind.AT:
@@ -291,7 +295,9 @@ class Algebra:
     def _told_apart(self, a: Members, b: Members) -> bool:
         """Whether a glance shows that no object is in both."""
         none = self.goals.none
-        if any(b.declared.get(key) is none for key in a.required) or any(a.declared.get(key) is none for key in b.required):
+        if any(b.declared.get(key) is none for key in a.required) or any(
+            a.declared.get(key) is none for key in b.required
+        ):
             return True
         ours, theirs = self.tags(a), self.tags(b)
         return any(key in theirs and values.isdisjoint(theirs[key]) for key, values in ours.items())

@@ -1,8 +1,8 @@
 """From forms to grammar nodes, each built when the engine first reaches it.
 
-One goal is one node, so recursion and sharing come for free. Anything that costs work sits behind a `Lazy`, with the bytes that its
-value can begin with where they are cheap to tell. Values that mention nothing (a free string, any JSON value) are built once per
-compilation.
+One goal is one node, so recursion and sharing come for free. Anything that costs work sits behind a `Lazy`, with
+the bytes that its value can begin with where they are cheap to tell. Values that mention nothing (a free string,
+any JSON value) are built once per compilation.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ _LITERALS = ((FALSE, b"false"), (NULL, b"null"), (TRUE, b"true"))
 _FINITE_KEYS = 1024
 _NUMERIC = b"-0123456789"
 _FIRST = {
-    "null": b"n", "boolean": b"tf", "string": b'"', "number": _NUMERIC, "integer": _NUMERIC, "array": b"[", "object": b"{",
+    "null": b"n", "boolean": b"tf", "string": b'"', "number": _NUMERIC, "integer": _NUMERIC,
+    "array": b"[", "object": b"{",
 }  # fmt: skip
 
 
@@ -178,5 +179,3 @@ def first_bytes(goal: Goal) -> frozenset[int] | None:
 
 def _first_of(names: tuple[str, ...]) -> frozenset[int]:
     return frozenset(byte for name in names for byte in _FIRST[name])
-
-

@@ -1,8 +1,10 @@
-"""The linear pass over a document at compile: every keyword well formed, every resource indexed, every reference found.
+"""The linear pass over a document at compile: every keyword well formed, every resource indexed, every reference
+found.
 
-`scan` visits each subschema once, without recursion, and calls one checker per keyword. Whatever a keyword means, its shape is judged
-here, so that later passes may take it for granted. Subschemas are entered into the document's index as they are met; targets of
-references that lie elsewhere (under unknown keywords, in other documents) are visited as well.
+`scan` visits each subschema once, without recursion, and calls one checker per keyword. Whatever a keyword means,
+its shape is judged here, so that later passes may take it for granted. Subschemas are entered into the document's
+index as they are met; targets of references that lie elsewhere (under unknown keywords, in other documents) are
+visited as well.
 """
 
 from __future__ import annotations
@@ -21,10 +23,12 @@ from .strings import known_format, parsed
 __all__ = ["HARD", "scan"]
 
 HARD = frozenset(
-    "anyOf oneOf not if dependencies dependentSchemas dependentRequired contains uniqueItems unevaluatedProperties unevaluatedItems "
-    "propertyNames".split()
+    "anyOf oneOf not if dependencies dependentSchemas dependentRequired contains uniqueItems "
+    "unevaluatedProperties unevaluatedItems propertyNames".split()
 )
-"""Keywords whose refusal or cost only the normal form can tell, so that it is computed for the whole document at compile."""
+"""Keywords whose refusal or cost only the normal form can tell, so that it is computed for the whole document at
+compile.
+"""
 
 _MAX_EXPONENT = 6000
 
@@ -89,7 +93,9 @@ def _visit(state: _Scan, location: Location) -> None:
             if keyword not in ANNOTATIONS and not keyword.startswith("x-"):
                 document.report.add(location.pointer, keyword, "note", "not a keyword; it has no effect")
         elif introduced.get(keyword, draft) > draft:
-            document.report.add(location.pointer, keyword, "note", f"not a keyword of draft {draft.value}; it has no effect")
+            document.report.add(
+                location.pointer, keyword, "note", f"not a keyword of draft {draft.value}; it has no effect"
+            )
         else:
             checker(state, location, keyword, value)
 
@@ -169,7 +175,9 @@ def _items(state: _Scan, location: Location, keyword: str, value: Any) -> None:
         state.push(value, location, keyword)
         return
     if location.scope.draft == Draft.D2020:
-        state.document.report.add(location.pointer, keyword, "note", "array form, as in earlier drafts: read as prefixItems")
+        state.document.report.add(
+            location.pointer, keyword, "note", "array form, as in earlier drafts: read as prefixItems"
+        )
     holder = Location(value, location.scope, location, keyword)
     for i in range(len(value) - 1, -1, -1):
         state.push(value[i], holder, i)
@@ -202,9 +210,13 @@ def _exclusive(state: _Scan, location: Location, keyword: str, value: Any) -> No
     if not isinstance(value, bool):
         _number(state, location, keyword, value)
         if location.scope.draft == Draft.D4:
-            state.document.report.add(location.pointer, keyword, "note", "a number, as in later drafts: read as the bound itself")
+            state.document.report.add(
+                location.pointer, keyword, "note", "a number, as in later drafts: read as the bound itself"
+            )
     elif location.scope.draft != Draft.D4:
-        state.document.report.add(location.pointer, keyword, "note", "a boolean, as in draft 4: makes the bound beside it exclusive")
+        state.document.report.add(
+            location.pointer, keyword, "note", "a boolean, as in draft 4: makes the bound beside it exclusive"
+        )
 
 
 def _multiple(state: _Scan, location: Location, keyword: str, value: Any) -> None:
@@ -275,7 +287,17 @@ _CHECKERS: dict[str, Callable[[_Scan, Location, str, Any], None]] = {
     **dict.fromkeys(("allOf", "prefixItems"), _schema_list),
     **dict.fromkeys(("properties", "definitions", "$defs"), _schema_map),
     **dict.fromkeys(
-        ("minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties", "minContains", "maxContains"), _count
+        (
+            "minLength",
+            "maxLength",
+            "minItems",
+            "maxItems",
+            "minProperties",
+            "maxProperties",
+            "minContains",
+            "maxContains",
+        ),
+        _count,
     ),
     **dict.fromkeys(("minimum", "maximum"), _number),
     **dict.fromkeys(("exclusiveMinimum", "exclusiveMaximum"), _exclusive),
@@ -295,7 +317,7 @@ _CHECKERS: dict[str, Callable[[_Scan, Location, str, Any], None]] = {
     "pattern": _pattern,
     "format": _format,
 }
-assert ASSERTIONS <= _CHECKERS.keys()
+assert _CHECKERS.keys() >= ASSERTIONS
 
 
 def _check_pattern(location: Location, keyword: str, pattern: str, limits: Limits) -> None:
@@ -357,5 +379,7 @@ def _same_value(document: Document, location: Location) -> list[Location]:
             below.append(schema[keyword])
     for keyword in ("dependencies", "dependentSchemas"):
         below.extend(schema.get(keyword, {}).values())
-    found.extend(document.locations[id(value)] for value in below if isinstance(value, dict) and id(value) in document.locations)
+    found.extend(
+        document.locations[id(value)] for value in below if isinstance(value, dict) and id(value) in document.locations
+    )
     return found

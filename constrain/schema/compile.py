@@ -37,14 +37,17 @@ def compile_schema(
     schema:                dict, bool, JSON text (str or bytes), or a type that pydantic can describe.
     draft:                 4, 6, 7, "2019-09" or "2020-12"; None: what `$schema` says, else 2020-12.
     whitespace:            "flexible", "compact", "single" or a pattern for the text between tokens.
-    property_order:        "any" (each key once, in any order) or "schema" (declared keys in the order of their declaration).
-    additional_properties: None: as JSON Schema says (open); False: objects that declare members and say nothing about others are closed.
+    property_order:        "any" (each key once, in any order) or "schema" (declared keys in the order of their
+    declaration). additional_properties: None: as JSON Schema says (open); False: objects that declare members and
+    say nothing about others are closed.
     formats:               "assert": known formats are enforced; "annotate": no format is.
     numbers:               spelling of numbers, "canonical" or "any".
-    lenient:               keywords that cannot be enforced have no effect and are reported as relaxed, instead of an error.
+    lenient:               keywords that cannot be enforced have no effect and are reported as relaxed, instead of
+    an error.
     registry:              a `referencing.Registry` with the documents that references outside the schema need.
 
-    Raises SchemaError (malformed, or not enforceable), UnsatisfiableError (no value satisfies it), LimitError, ValueError (options).
+    Raises SchemaError (malformed, or not enforceable), UnsatisfiableError (no value satisfies it), LimitError,
+    ValueError (options).
     """
     limits = limits or Limits()
     options = Options(whitespace, property_order, additional_properties, formats, numbers, lenient)

@@ -1,9 +1,9 @@
 """Arrays whose items are counted by what they satisfy: `contains`, its bounds, and their negations.
 
-A shape with counts becomes a small automaton over items. Its states are (items so far, count per `contains`), each capped where more
-makes no difference; an edge is a goal for the next item. Without an upper bound a count needs no decision about the items outside: one
-edge takes any item and counts nothing, another takes an item that satisfies the goal and counts it. With an upper bound the edges split
-each item into inside and outside.
+A shape with counts becomes a small automaton over items. Its states are (items so far, count per `contains`), each
+capped where more makes no difference; an edge is a goal for the next item. Without an upper bound a count needs no
+decision about the items outside: one edge takes any item and counts nothing, another takes an item that satisfies
+the goal and counts it. With an upper bound the edges split each item into inside and outside.
 
 `unrolled` multiplies the array layout with that automaton, so that the frame needs no registers.
 """
@@ -29,7 +29,9 @@ _MAX_STATES = 2000
 
 @dataclass(frozen=True)
 class Counting:
-    """edges[q]: (goal of the next item, state after it); accepting[q]: the array may end. State 0 is the start. Not trimmed."""
+    """edges[q]: (goal of the next item, state after it); accepting[q]: the array may end. State 0 is the start. Not
+    trimmed.
+    """
 
     edges: tuple[tuple[tuple[Goal, int], ...], ...]
     accepting: tuple[bool, ...]
@@ -84,7 +86,9 @@ def counting(items: Items, goals: Goals) -> Counting:
     return Counting(tuple(edges), tuple(accepting))
 
 
-def unrolled(layout: Layout, automaton: Counting, alive: Callable[[Goal], bool], node: Callable[[Goal], Node]) -> Layout:
+def unrolled(
+    layout: Layout, automaton: Counting, alive: Callable[[Goal], bool], node: Callable[[Goal], Node]
+) -> Layout:
     """The array layout with its item calls and guards replaced by what the automaton says."""
     live = automaton.live(alive)
     follow = [[(g, t) for g, t in edges if live[t] and alive(g)] for edges in automaton.edges]

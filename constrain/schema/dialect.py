@@ -2,9 +2,9 @@
 
 Sources: json-schema.org drafts 4, 6, 7, 2019-09 and 2020-12 (core and validation).
 
-Keywords that cannot mean anything in the draft at hand keep the meaning they have elsewhere where that is unambiguous (array-form
-`items`, boolean `exclusiveMinimum`, `dependencies`); keywords that came later than an explicitly named draft are annotations, as the
-drafts say.
+Keywords that cannot mean anything in the draft at hand keep the meaning they have elsewhere where that is
+unambiguous (array-form `items`, boolean `exclusiveMinimum`, `dependencies`); keywords that came later than an
+explicitly named draft are annotations, as the drafts say.
 """
 
 from __future__ import annotations
@@ -64,17 +64,19 @@ def draft_of_uri(uri: str) -> Draft | None:
 TYPES = ("null", "boolean", "string", "number", "integer", "array", "object")
 
 ANNOTATIONS = frozenset(
-    "title description default examples example deprecated readOnly writeOnly $comment $schema $id id $anchor $dynamicAnchor "
-    "$recursiveAnchor $vocabulary definitions $defs contentEncoding contentMediaType contentSchema format_ nullable_".split()
+    "title description default examples example deprecated readOnly writeOnly $comment $schema $id id "
+    "$anchor $dynamicAnchor $recursiveAnchor $vocabulary definitions $defs contentEncoding "
+    "contentMediaType contentSchema".split()
 )
 
 IN_PLACE = frozenset("$ref $dynamicRef $recursiveRef allOf anyOf oneOf not if dependencies dependentSchemas".split())
 """Keywords whose subschemas speak about the same value."""
 
 ASSERTIONS = IN_PLACE | frozenset(
-    "type enum const minLength maxLength pattern format minimum maximum exclusiveMinimum exclusiveMaximum multipleOf properties "
-    "patternProperties additionalProperties propertyNames required minProperties maxProperties dependentRequired items prefixItems "
-    "additionalItems minItems maxItems uniqueItems contains unevaluatedProperties unevaluatedItems".split()
+    "type enum const minLength maxLength pattern format minimum maximum exclusiveMinimum exclusiveMaximum "
+    "multipleOf properties patternProperties additionalProperties propertyNames required minProperties "
+    "maxProperties dependentRequired items prefixItems additionalItems minItems maxItems uniqueItems "
+    "contains unevaluatedProperties unevaluatedItems".split()
 )
 """Keywords that can make a value invalid; a schema without any allows everything."""
 

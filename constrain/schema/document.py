@@ -1,8 +1,9 @@
 """Schema documents: where a subschema lies, which resource it belongs to, and what a reference means there.
 
-A `Location` is one subschema in place: the JSON value, the resource (`Scope`) whose base URI and draft apply to it, and the way to it,
-as a linked list from which its JSON pointer is written only when somebody asks. A `Document` indexes the locations that `check.scan`
-visits and resolves references against them (RFC 3986, RFC 6901; core specification sections 8 and 9 of 2020-12).
+A `Location` is one subschema in place: the JSON value, the resource (`Scope`) whose base URI and draft apply to it,
+and the way to it, as a linked list from which its JSON pointer is written only when somebody asks. A `Document`
+indexes the locations that `check.scan` visits and resolves references against them (RFC 3986, RFC 6901; core
+specification sections 8 and 9 of 2020-12).
 """
 
 from __future__ import annotations
@@ -35,7 +36,9 @@ class Scope:
 
 
 class Location:
-    """A subschema in place. `schema` is the JSON value, never copied; two locations with the same value and scope are one goal."""
+    """A subschema in place. `schema` is the JSON value, never copied; two locations with the same value and scope
+    are one goal.
+    """
 
     __slots__ = ("parent", "schema", "scope", "token")
 
@@ -124,7 +127,9 @@ class Document:
             uri, fragment = urldefrag(join(scope.uri, reference))
             scope = self.scopes.get(uri) or self._retrieve(uri, scope.draft)
             if scope is None:
-                raise location.error(keyword, f"cannot find {reference!r}: no resource {uri!r} in the schema or the registry")
+                raise location.error(
+                    keyword, f"cannot find {reference!r}: no resource {uri!r} in the schema or the registry"
+                )
         fragment = unquote(fragment)
         if not fragment:
             target = scope.root
@@ -138,7 +143,9 @@ class Document:
         if keyword in ("$dynamicRef", "$recursiveRef"):
             name = fragment if keyword == "$dynamicRef" else ""
             if name in target.scope.dynamic and sum(name in s.dynamic for s in set(self.scopes.values())) > 1:
-                raise location.error(keyword, "depends on the way it was reached: several resources define this dynamic anchor")
+                raise location.error(
+                    keyword, "depends on the way it was reached: several resources define this dynamic anchor"
+                )
         return target
 
     def _walk(self, scope: Scope, pointer: str, location: Location, keyword: str, reference: str) -> Location:
@@ -203,7 +210,9 @@ def _known_registry(uri: str) -> Any:
 
 
 def load(schema: Any, limits: Limits) -> Any:
-    """The JSON value of a schema given as a value, as JSON text (str or bytes), or as a type that pydantic can describe."""
+    """The JSON value of a schema given as a value, as JSON text (str or bytes), or as a type that pydantic can
+    describe.
+    """
     if isinstance(schema, (dict, bool)):
         return schema
     if isinstance(schema, (str, bytes, bytearray)):
@@ -231,7 +240,9 @@ def _described(schema: Any) -> Any:
     try:
         from pydantic import TypeAdapter
     except ImportError:
-        raise SchemaError("", None, f"cannot read a schema from {type(schema).__name__}; pydantic is not installed") from None
+        raise SchemaError(
+            "", None, f"cannot read a schema from {type(schema).__name__}; pydantic is not installed"
+        ) from None
     try:
         return TypeAdapter(schema).json_schema()
     except Exception as error:
@@ -242,7 +253,13 @@ def json_type(value: Any) -> str:
     """Name of the JSON type of a Python value."""
     if value is None:
         return "null"
-    for python, name in ((bool, "boolean"), (str, "string"), (list, "array"), (dict, "object"), ((int, float, Decimal), "number")):
+    for python, name in (
+        (bool, "boolean"),
+        (str, "string"),
+        (list, "array"),
+        (dict, "object"),
+        ((int, float, Decimal), "number"),
+    ):
         if isinstance(value, python):  # type: ignore[arg-type]
             return name
     return type(value).__name__

@@ -1,8 +1,9 @@
 """Which goals have a value at all: a least fixpoint over required parts.
 
-A value is a finite tree, so a goal is inhabited exactly if it has a derivation of finite height: start from "nothing is", let each round
-derive what follows, stop when a round adds nothing. What was derived stays true; what was not derived by then is empty. Only the parts
-that an answer was asked of are visited, and a glance at the schema settles most of them.
+A value is a finite tree, so a goal is inhabited exactly if it has a derivation of finite height: start from
+"nothing is", let each round derive what follows, stop when a round adds nothing. What was derived stays true; what
+was not derived by then is empty. Only the parts that an answer was asked of are visited, and a glance at the schema
+settles most of them.
 """
 
 from __future__ import annotations
@@ -19,9 +20,9 @@ if TYPE_CHECKING:
 __all__ = ["Emptiness"]
 
 _PUZZLING = frozenset(
-    "$ref $dynamicRef $recursiveRef allOf anyOf oneOf not if enum const dependencies dependentSchemas dependentRequired "
-    "pattern format maxLength maximum exclusiveMaximum multipleOf required minProperties minItems contains uniqueItems "
-    "unevaluatedProperties unevaluatedItems".split()
+    "$ref $dynamicRef $recursiveRef allOf anyOf oneOf not if enum const dependencies dependentSchemas "
+    "dependentRequired pattern format maxLength maximum exclusiveMaximum multipleOf required "
+    "minProperties minItems contains uniqueItems unevaluatedProperties unevaluatedItems".split()
 )
 """Keywords that can leave a schema without any value; one without them has a value of every type it allows."""
 
@@ -60,7 +61,9 @@ class Emptiness:
             return _OF_STRINGS.isdisjoint(keywords) and _OF_OTHERS.isdisjoint(keywords)
         if named == "object":
             return keywords.keys().isdisjoint(_OF_OTHERS) or (
-                not keywords.get("required") and not keywords.get("minProperties") and (keywords.keys() & _PUZZLING) <= _OBJECT_BOUNDS
+                not keywords.get("required")
+                and not keywords.get("minProperties")
+                and (keywords.keys() & _PUZZLING) <= _OBJECT_BOUNDS
             )
         return False
 
@@ -68,8 +71,8 @@ class Emptiness:
         normaliser = self.normaliser
         return bool(
             form.bits
-            or (form.strings.clauses or form.strings.words) and not normaliser.lexicon.is_empty(form.strings)
-            or (form.numbers.clauses or form.numbers.values) and not normaliser.numerals.is_empty(form.numbers)
+            or ((form.strings.clauses or form.strings.words) and not normaliser.lexicon.is_empty(form.strings))
+            or ((form.numbers.clauses or form.numbers.values) and not normaliser.numerals.is_empty(form.numbers))
             or any(self._items(shape, value) for shape in form.arrays)
             or any(self._members(shape, value) for shape in form.objects)
         )

@@ -10,7 +10,9 @@ __all__ = ["contradiction"]
 
 
 def contradiction(normaliser: Normaliser, goal: Goal) -> tuple[str, str]:
-    """(pointer, reason) for an uninhabited goal: follow required parts that have no value as far as there is only one to follow."""
+    """(pointer, reason) for an uninhabited goal: follow required parts that have no value as far as there is only
+    one to follow.
+    """
     inhabited = normaliser.emptiness.inhabited
     seen: set[int] = set()
     while goal.uid not in seen:
@@ -24,14 +26,18 @@ def contradiction(normaliser: Normaliser, goal: Goal) -> tuple[str, str]:
             culprit = next((g for k in shape.required if not inhabited(g := normaliser.algebra.member(shape, k))), None)
         else:
             items = form.arrays[0]
-            culprit = next((g for i in range(min(items.low, len(items.prefix) + 1)) if not inhabited(g := items.item(i))), None)
+            culprit = next(
+                (g for i in range(min(items.low, len(items.prefix) + 1)) if not inhabited(g := items.item(i))), None
+            )
         if culprit is None or next(culprit.locations(), None) is None:
             break
         goal = culprit
     places = list(goal.locations())
     if not places:
         return "", "the schema is false"
-    keywords = ", ".join(sorted({keyword for place in places for keyword in fields(place) if isinstance(place.schema, dict)}))
+    keywords = ", ".join(
+        sorted({keyword for place in places for keyword in fields(place) if isinstance(place.schema, dict)})
+    )
     if len(places) == 1:
         return places[0].pointer, f"these keywords contradict each other: {keywords}"
     others = ", ".join(sorted({place.pointer or "/" for place in places[1:]}))

@@ -1,7 +1,8 @@
 """Goals and forms: what a value must satisfy, and the normal form of that, one level deep.
 
-A `Goal` is an interned Boolean combination of subschemas, all about one JSON value; equal combinations are the same object, which is
-what ties recursive schemas into finite graphs. A `Form` says which values satisfy a goal, by JSON type:
+A `Goal` is an interned Boolean combination of subschemas, all about one JSON value; equal combinations are the same
+object, which is what ties recursive schemas into finite graphs. A `Form` says which values satisfy a goal, by JSON
+type:
 
     bits      NULL | FALSE | TRUE
     strings   a Strings language        numbers  a Numbers language
@@ -68,7 +69,9 @@ class Goal:
 
 @dataclass(frozen=True)
 class Rule:
-    """What one schema says about keys it does not declare: the goals of all patterns found in the key, or else `otherwise`."""
+    """What one schema says about keys it does not declare: the goals of all patterns found in the key, or else
+    `otherwise`.
+    """
 
     patterns: tuple[tuple[str, Goal], ...]
     otherwise: Goal
@@ -79,9 +82,9 @@ class Members:
     """A set of objects.
 
     declared: goal per declared key, complete (rules already applied), in declaration order.
-    rules:    for every other key, all of them.     names: goals that each key must satisfy as a string (declared ones too).
-    required: keys, in order.     low, high: bounds on the number of members.
-    states_rest: whether some schema said something about undeclared keys.
+    rules:    for every other key, all of them.     names: goals that each key must satisfy as a string (declared
+    ones too). required: keys, in order.     low, high: bounds on the number of members. states_rest: whether some
+    schema said something about undeclared keys.
     """
 
     declared: dict[str, Goal] = field(default_factory=dict)
@@ -101,7 +104,9 @@ class Members:
 
 @dataclass(frozen=True)
 class Contains:
-    """Of the items from index `start` on, at least `low` and at most `high` satisfy `goal`. location: where that was asked for."""
+    """Of the items from index `start` on, at least `low` and at most `high` satisfy `goal`. location: where that
+    was asked for.
+    """
 
     goal: Goal
     low: int
@@ -112,7 +117,9 @@ class Contains:
 
 @dataclass(eq=False)
 class Items:
-    """A set of arrays: item i satisfies prefix[i], later ones `rest`. unique: where uniqueItems was asked for, or None."""
+    """A set of arrays: item i satisfies prefix[i], later ones `rest`. unique: where uniqueItems was asked for, or
+    None.
+    """
 
     prefix: tuple[Goal, ...]
     rest: Goal
@@ -125,7 +132,11 @@ class Items:
 
     @property
     def is_free(self) -> bool:
-        return not (self.prefix or self.low or self.unique or self.contains) and self.high is None and self.rest.kind == Kind.ALL
+        return (
+            not (self.prefix or self.low or self.unique or self.contains)
+            and self.high is None
+            and self.rest.kind == Kind.ALL
+        )
 
     def item(self, i: int) -> Goal:
         return self.prefix[i] if i < len(self.prefix) else self.rest
@@ -142,6 +153,8 @@ class Form:
     @property
     def is_void(self) -> bool:
         """Whether the form shows at once that nothing satisfies it."""
-        return not (self.bits or self.objects or self.arrays) and self.strings is text.NOTHING and self.numbers is num.NOTHING
-
-
+        return (
+            not (self.bits or self.objects or self.arrays)
+            and self.strings is text.NOTHING
+            and self.numbers is num.NOTHING
+        )

@@ -1,7 +1,8 @@
 """The keys that an object does not declare: one labelled automaton that says what value each may have.
 
-Pattern properties overlap freely, so the value of a key depends on the set of patterns found in it. The product of their automata,
-labelled with the goal of each combination, answers for every key at once; combinations that no value satisfies drop out.
+Pattern properties overlap freely, so the value of a key depends on the set of patterns found in it. The product of
+their automata, labelled with the goal of each combination, answers for every key at once; combinations that no
+value satisfies drop out.
 """
 
 from __future__ import annotations
@@ -11,8 +12,8 @@ from functools import reduce
 from typing import TYPE_CHECKING
 
 from ..languages import operations
-from ..languages.operations import ANY_STRING, count_words
 from ..languages.dfa import DFA
+from ..languages.operations import ANY_STRING, count_words
 from .forms import Goal, Members
 from .strings import encoded
 
@@ -27,7 +28,9 @@ class Keys:
         self.normaliser = normaliser
 
     def undeclared(self, members: Members, alive: Callable[[Goal], bool]) -> tuple[DFA | None, list[Goal]]:
-        """(automaton, goals): keys labelled with an index into goals, all of them alive; None when there is no such key."""
+        """(automaton, goals): keys labelled with an index into goals, all of them alive; None when there is no such
+        key.
+        """
         normaliser = self.normaliser
         goals = normaliser.goals
         patterns = list(dict.fromkeys(pattern for rule in members.rules for pattern, _ in rule.patterns))

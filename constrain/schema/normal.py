@@ -1,13 +1,14 @@
 """From subschemas to forms: what each keyword contributes, and how the keywords of one schema combine.
 
-The form of a subschema is computed in this order, each step relative to what is known so far, because a difference of two shapes is
-expressible far more often than a bare complement:
+The form of a subschema is computed in this order, each step relative to what is known so far, because a difference
+of two shapes is expressible far more often than a bare complement:
 
     1. the plain keywords of the schema and of everything it joins through allOf and $ref
     2. anyOf, oneOf, if/then/else, not, dependencies
     3. unevaluatedProperties and unevaluatedItems, where what was evaluated is known
 
-Closing (`settled`) turns a form into the shapes that the grammar can run: `contains` and `uniqueItems` are resolved or refused.
+Closing (`settled`) turns a form into the shapes that the grammar can run: `contains` and `uniqueItems` are resolved
+or refused.
 """
 
 from __future__ import annotations
@@ -235,7 +236,8 @@ class Normaliser:
     def _members(self, location: Location, keywords: dict[str, Any]) -> tuple[Members, ...]:
         goals, none = self.goals, self.goals.none
         patterns = tuple(
-            (pattern, goals.child(location, "patternProperties", pattern)) for pattern in keywords.get("patternProperties", ())
+            (pattern, goals.child(location, "patternProperties", pattern))
+            for pattern in keywords.get("patternProperties", ())
         )
         otherwise = goals.child(location, "additionalProperties") if "additionalProperties" in keywords else goals.all
         rules = (Rule(patterns, otherwise),) if patterns or otherwise is not goals.all else ()
@@ -255,7 +257,13 @@ class Normaliser:
             elif name is not goals.all:
                 names = (name,)
         members = Members(
-            declared, rules, names, required, low, None if high is None else int(high), bool(patterns) or "additionalProperties" in keywords
+            declared,
+            rules,
+            names,
+            required,
+            low,
+            None if high is None else int(high),
+            bool(patterns) or "additionalProperties" in keywords,
         )
         if members.is_free and not members.states_rest:
             return (self.free_members,)
@@ -283,7 +291,9 @@ class Normaliser:
         if "contains" in keywords:
             most = keywords.get("maxContains")
             least = int(keywords.get("minContains", 1))
-            contains = (Contains(goals.child(location, "contains"), least, None if most is None else int(most), location),)
+            contains = (
+                Contains(goals.child(location, "contains"), least, None if most is None else int(most), location),
+            )
         unique = location if keywords.get("uniqueItems") is True else None
         shape = Items(prefix, rest, low, None if high is None else int(high), unique, contains)
         if shape.is_free:
@@ -334,7 +344,7 @@ class Normaliser:
             return form
         goals, algebra = self.goals, self.algebra
         if isinstance(dependency, list):
-            needed = (Members(required=dict.fromkeys((key, *dependency))),)
+            needed: tuple[Members, ...] = (Members(required=dict.fromkeys((key, *dependency))),)
         else:
             asked = self.form(goals.child(location, keyword, key))
             needed = algebra.meet(Form(objects=(Members(required={key: None}),)), asked).objects
@@ -358,7 +368,9 @@ class Normaliser:
     def _unevaluated(
         self, form: Form, location: Location, keywords: dict[str, Any], joined: list[Location], separate: list[Goal]
     ) -> Form:
-        """Where no branch decides what was evaluated, the unevaluated rest is the additional rest of all joined schemas together."""
+        """Where no branch decides what was evaluated, the unevaluated rest is the additional rest of all joined
+        schemas together.
+        """
         branching = any(not _BRANCHING.isdisjoint(fields(part)) for part in joined) or any(
             goal.kind != Kind.NONE for goal in separate
         )
@@ -376,9 +388,13 @@ class Normaliser:
                 if any("additionalProperties" in fields(part) for part in joined):
                     continue
                 known = {key: goals.all for part in joined for key in fields(part).get("properties", ())}
-                patterns = {pattern: goals.all for part in joined for pattern in fields(part).get("patternProperties", ())}
+                patterns = {
+                    pattern: goals.all for part in joined for pattern in fields(part).get("patternProperties", ())
+                }
                 rule = Rule(tuple(patterns.items()), rest)
-                form = self.algebra.meet(form, replace(self.anything, objects=(Members(known, (rule,), states_rest=True),)))
+                form = self.algebra.meet(
+                    form, replace(self.anything, objects=(Members(known, (rule,), states_rest=True),))
+                )
             else:
                 form = self._unevaluated_items(form, location, rest, joined)
         return form
@@ -388,7 +404,9 @@ class Normaliser:
         for part in joined:
             keywords = fields(part)
             items = keywords.get("items")
-            if (items is not None and not isinstance(items, list)) or (isinstance(items, list) and "additionalItems" in keywords):
+            if (items is not None and not isinstance(items, list)) or (
+                isinstance(items, list) and "additionalItems" in keywords
+            ):
                 return form
             if "contains" in keywords:
                 self.refuse(location, "unevaluatedItems", "what was evaluated depends on contains")
@@ -425,13 +443,20 @@ class Normaliser:
             arrays = tuple(settled for shape in arrays for settled in self._settle(shape))
         if self.options.additional_properties is False and any(m.declared and not m.states_rest for m in objects):
             objects = tuple(map(self.closed, objects))
-        return form if arrays is form.arrays and objects is form.objects else replace(form, arrays=arrays, objects=objects)
+        return (
+            form if arrays is form.arrays and objects is form.objects else replace(form, arrays=arrays, objects=objects)
+        )
 
     def closed(self, members: Members) -> Members:
-        """With `additional_properties=False`, objects that declare members and say nothing about others have no others."""
+        """With `additional_properties=False`, objects that declare members and say nothing about others have no
+        others.
+        """
         if self.options.additional_properties is not False or members.states_rest or not members.declared:
             return members
-        declared = {**members.declared, **{k: self.algebra.member(members, k) for k in members.required if k not in members.declared}}
+        declared = {
+            **members.declared,
+            **{k: self.algebra.member(members, k) for k in members.required if k not in members.declared},
+        }
         rules = (*members.rules, Rule((), self.goals.none))
         return replace(members, declared=declared, rules=rules, states_rest=True, tags=None)
 
@@ -454,7 +479,9 @@ class Normaliser:
         return [settled]
 
     def _resolve(self, shape: Items, contains: Contains) -> Items | None:
-        """The shape with the count in its bounds or items where that says the same, else left to a counting automaton."""
+        """The shape with the count in its bounds or items where that says the same, else left to a counting
+        automaton.
+        """
         goals, algebra = self.goals, self.algebra
         if contains.low == 0 and contains.high is None:
             return shape
@@ -466,7 +493,13 @@ class Normaliser:
             return replace(shape, prefix=tuple(prefix), rest=goals.conj(shape.rest, outside))
         items = list(dict.fromkeys((*shape.prefix[start:], shape.rest)))
         if start == 0 and all(item is contains.goal or contains.goal is goals.all for item in items):
-            high = contains.high if shape.high is None else shape.high if contains.high is None else min(shape.high, contains.high)
+            high = (
+                contains.high
+                if shape.high is None
+                else shape.high
+                if contains.high is None
+                else min(shape.high, contains.high)
+            )
             low = max(shape.low, contains.low)
             return None if high is not None and low > high else replace(shape, low=low, high=high)
         if all(algebra.surely_empty(goals.conj(item, contains.goal)) for item in items):
@@ -483,5 +516,3 @@ def _bound(value: Any, exclusive: Any, sign: int) -> num.Bound | None:
     if inclusive is None:
         return strict
     return num._tighter(inclusive, strict, sign)
-
-

@@ -3,7 +3,8 @@
     Numbers  =  values ∪ clause ∪ clause ...
     Clause   =  {x : bounds, integer or not, multiples of some, not of others, not excluded}
 
-Values compare exactly: they are int or Decimal, never float, and the arithmetic is Fraction's. Only `Numerals` knows the texts.
+Values compare exactly: they are int or Decimal, never float, and the arithmetic is Fraction's. Only `Numerals`
+knows the texts.
 """
 
 from __future__ import annotations
@@ -149,7 +150,12 @@ def _meet_clauses(a: Clause, b: Clause) -> Clause | None:
     low = b.low if a.low is None else a.low if b.low is None else _tighter(a.low, b.low, 1)
     high = b.high if a.high is None else a.high if b.high is None else _tighter(a.high, b.high, -1)
     met = Clause(
-        b.kind if a.kind is None else a.kind, low, high, a.multiples | b.multiples, a.others | b.others, a.excluded | b.excluded
+        b.kind if a.kind is None else a.kind,
+        low,
+        high,
+        a.multiples | b.multiples,
+        a.others | b.others,
+        a.excluded | b.excluded,
     )
     return None if _crossed(met) or met.multiples & met.others else met
 
@@ -225,13 +231,15 @@ class Numerals:
         return not any(clause.holds(_decimal(step * k)) for k in range(first, last + 1))
 
     def clause_automaton(self, clause: Clause) -> DFA:
-        """Texts of a clause. What is taken away is known for plain numbers, or for plain and normalised ones, only; so the rest is
-        first brought into that universe (see languages.numbers)."""
+        """Texts of a clause. What is taken away is known for plain numbers, or for plain and normalised ones, only;
+        so the rest is first brought into that universe (see languages.numbers).
+        """
         low, high = clause.low, clause.high
         if clause.excluded and not (low or high or clause.multiples or clause.kind is not None):
             pivot = min(clause.excluded)
             halves = (replace(clause, high=(pivot, True), excluded=frozenset()), replace(clause, low=(pivot, True)))
-            return operations.union(*map(self.clause_automaton, halves), self.limits)
+            below, above = map(self.clause_automaton, halves)
+            return operations.union(below, above, self.limits)
         bounds: dict[str, Any] = {
             "minimum": low[0] if low and not low[1] else None,
             "exclusive_minimum": low[0] if low and low[1] else None,
@@ -247,7 +255,9 @@ class Numerals:
         if clause.others:
             dfa = operations.intersect(dfa, compile_pattern(_PLAIN), self.limits)
         unwanted = [number_language(multiple_of=(m,), limits=self.limits) for m in sorted(clause.others)]
-        unwanted += [number_literal(x, self.limits) for x in sorted(clause.excluded) if clause.holds_but_for_exclusion(x)]
+        unwanted += [
+            number_literal(x, self.limits) for x in sorted(clause.excluded) if clause.holds_but_for_exclusion(x)
+        ]
         for language in unwanted:
             dfa = operations.difference(dfa, language, self.limits)
         return dfa
@@ -266,4 +276,3 @@ def _decimal(value: Fraction) -> Exact:
     while (10**digits) % denominator:
         digits += 1
     return Decimal(value.numerator * (10**digits // denominator)).scaleb(-digits, context=_WIDE)
-

@@ -23,7 +23,9 @@ class Options:
         _check("formats", self.formats, ("assert", "annotate"))
         _check("numbers", self.numbers, ("canonical", "any"))
         if self.additional_properties not in (None, False):
-            raise ValueError("additional_properties must be None (as the schema says) or False (closed where it does not say)")
+            raise ValueError(
+                "additional_properties must be None (as the schema says) or False (closed where it does not say)"
+            )
         if not isinstance(self.whitespace, str):
             raise ValueError("whitespace must be 'flexible', 'compact', 'single' or a pattern")
 

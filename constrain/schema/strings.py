@@ -2,10 +2,11 @@
 
     Strings  =  words ∪ clause ∪ clause ...
     Clause   =  {w : every atom holds, w not excluded, min <= characters of w <= max}
-    atom     =  (kind, text, positive): ("pattern", "^a", True) finds a match in w; ("format", "date", False) is not a date
+    atom     =  (kind, text, positive): ("pattern", "^a", True) finds a match in w; ("format", "date", False) is not
+      a date
 
-The form is closed under union, intersection and complement, so the Boolean structure of schemas costs a few tuples; huge word lists
-and length bounds never multiply states. `Lexicon` turns atoms into automata, once each.
+The form is closed under union, intersection and complement, so the Boolean structure of schemas costs a few tuples;
+huge word lists and length bounds never multiply states. `Lexicon` turns atoms into automata, once each.
 """
 
 from __future__ import annotations
@@ -16,9 +17,9 @@ from functools import lru_cache, reduce
 
 from .._limits import Limits
 from ..languages import operations, syntax
-from ..languages.operations import ANY_STRING, from_words
 from ..languages.dfa import DFA
 from ..languages.formats import FORMATS, format_language, format_string
+from ..languages.operations import ANY_STRING, from_words
 from ..languages.parser import parse
 from ..languages.pattern import compile_pattern, compile_string_pattern
 
@@ -158,7 +159,11 @@ class Lexicon:
         return word in strings.words or any(self.holds(c, word) for c in strings.clauses)
 
     def holds(self, clause: Clause, word: str) -> bool:
-        if not clause.min <= len(word) or (clause.max is not None and len(word) > clause.max) or word in clause.excluded:
+        if (
+            not clause.min <= len(word)
+            or (clause.max is not None and len(word) > clause.max)
+            or word in clause.excluded
+        ):
             return False
         data = _encode(word)
         return all(self.atom((kind, text, True)).accepts(data) == positive for kind, text, positive in clause.atoms)
@@ -166,7 +171,9 @@ class Lexicon:
     # automata
 
     def lexeme(self, clause: Clause) -> tuple[DFA, int, int | None]:
-        """(automaton, least, most characters): the language of the clause with its bounds in registers where possible."""
+        """(automaton, least, most characters): the language of the clause with its bounds in registers where
+        possible.
+        """
         low, high = clause.min, clause.max
         if len(clause.atoms) == 1 and clause.atoms[0][2] and not clause.excluded:
             kind, text, _ = clause.atoms[0]
