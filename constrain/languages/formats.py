@@ -64,8 +64,8 @@ def _time() -> str:
         for m in (29, 59):
             offset = (h * 60 + m + 1) % 1440
             ahead, behind = (f"{minutes // 60:02}:{minutes % 60:02}" for minutes in (offset, -offset % 1440))
-            utc = "" if offset else rf"|{fraction}[Zz]"
-            leap.append(rf"{m}:60(?:\+{ahead}|-{behind}{utc})")
+            utc = "" if offset else "|[Zz]"
+            leap.append(rf"{m}:60{fraction}(?:\+{ahead}|-{behind}{utc})")
         hours.append(f"{h:02}:(?:{'|'.join(leap)})")
     tens = [f"{ten}(?:{'|'.join(hour[1:] for hour in hours if hour[0] == ten)})" for ten in "012"]
     return f"(?:{usual}|{'|'.join(tens)})"
