@@ -54,10 +54,12 @@ class _Cache:
 _cache = _Cache(_CACHE_BYTES)
 
 
-def compile_node(node: Node, *, search: bool = False, limits: Limits | None = None, name: str | None = None) -> DFA:
-    """The DFA of a syntax tree."""
+def compile_node(
+    node: Node, *, search: bool = False, limits: Limits | None = None, name: str | None = None, source: str = ""
+) -> DFA:
+    """The DFA of a syntax tree. source: the text to quote in errors."""
     max_states = (limits or Limits()).max_states
-    return to_bytes(derivatives.build(node, search=search, max_states=max_states), max_states, name)
+    return to_bytes(derivatives.build(node, search=search, max_states=max_states, source=source), max_states, name)
 
 
 def compile_pattern(pattern: str, *, dialect: str = "ecma", search: bool = True, limits: Limits | None = None) -> DFA:
@@ -71,8 +73,7 @@ def compile_pattern(pattern: str, *, dialect: str = "ecma", search: bool = True,
 
     def make() -> DFA:
         node = parse(pattern, dialect=dialect, limits=limits)
-        automaton = derivatives.build(node, search=search, max_states=limits.max_states, source=pattern)
-        return to_bytes(automaton, limits.max_states)
+        return compile_node(node, search=search, limits=limits, source=pattern)
 
     return _cache.get((pattern, dialect, search, limits), make, lambda dfa: dfa)
 
@@ -90,10 +91,8 @@ def compile_string_pattern(
     def make() -> tuple[DFA, int, int | None]:
         node = parse(pattern, dialect=dialect, limits=limits)
         split = _split_length(node, search)
-        if split is None:
-            return compile_pattern(pattern, dialect=dialect, search=search, limits=limits), 0, None
-        body, least, most = split
-        return compile_node(body, limits=limits), least, most
+        body, least, most = split or (node, 0, None)
+        return compile_node(body, search=search and split is None, limits=limits, source=pattern), least, most
 
     return _cache.get(("string", pattern, dialect, search, limits), make, lambda found: found[0])
 

@@ -98,23 +98,40 @@ def to_bytes(automaton: CharAutomaton, max_states: int, name: str | None = None)
     alive = _co_reachable(n, edges, accepting)
     if not alive[0]:
         return EMPTY_LANGUAGE if name is None else _named(EMPTY_LANGUAGE, name)
-    table = np.full((n, automaton.n_classes), -1, np.int32)
-    grouped: dict[int, tuple[list[int], list[int]]] = {}
-    for source, mask, target in edges:
-        if alive[target] and alive[source]:
-            sources, targets = grouped.setdefault(mask, ([], []))
-            sources.append(source)
-            targets.append(target)
-    for mask, (sources, targets) in grouped.items():
-        columns = [i for i in range(automaton.n_classes) if mask >> i & 1]
-        for column in columns:
-            table[sources, column] = targets
+    table = _table(n, automaton.n_classes, edges, alive)
     labels = np.where(accepting, 0, -1).astype(np.int32)
     if not all(alive):
         table, labels = _keep(table, labels, np.array(alive))
     if not automaton.simple:
         table, labels = merge_equal(table, labels)
     return _expand(table, labels, automaton.ranges, max_states, name)
+
+
+def _table(n: int, n_classes: int, edges: list[tuple[int, int, int]], alive: list[bool]) -> NDArray[np.int32]:
+    """int32[n, n_classes]: the edges between live states."""
+    columns: dict[int, list[int]] = {}
+    if n <= 256:
+        rows = [[-1] * n_classes for _ in range(n)]
+        for source, mask, target in edges:
+            if alive[target]:
+                if mask not in columns:
+                    columns[mask] = [c for c in range(n_classes) if mask >> c & 1]
+                row = rows[source]
+                for column in columns[mask]:
+                    row[column] = target
+        return np.array(rows, np.int32)
+    table = np.full((n, n_classes), -1, np.int32)
+    grouped: dict[int, tuple[list[int], list[int]]] = {}
+    for source, mask, target in edges:
+        if alive[target]:
+            sources, targets = grouped.setdefault(mask, ([], []))
+            sources.append(source)
+            targets.append(target)
+    for mask, (sources, targets) in grouped.items():
+        for column in range(n_classes):
+            if mask >> column & 1:
+                table[sources, column] = targets
+    return table
 
 
 def _named(dfa: DFA, name: str) -> DFA:
