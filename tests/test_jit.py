@@ -77,11 +77,11 @@ class Copy:
     def write_callee(self, factor: int = 2, offset: int = 0) -> None:
         (self.package / "callee.py").write_text(CALLEE.format(factor=factor, offset=offset))
 
-    def start(self, **environment: str) -> subprocess.Popen[str]:
+    def start(self, script: str = SCRIPT, **environment: str) -> subprocess.Popen[str]:
         inherited = {k: v for k, v in os.environ.items() if not k.startswith(("NUMBA_", "CONSTRAIN_"))}
         home = str(self.root / "home")
         return subprocess.Popen(
-            [sys.executable, "-B", "-c", SCRIPT],
+            [sys.executable, "-B", "-c", script],
             cwd=self.root,
             env={**inherited, "PYTHONPATH": str(self.root), "HOME": home, "XDG_CACHE_HOME": home, **environment},
             stdout=subprocess.PIPE,
@@ -142,6 +142,21 @@ def test_directories_are_tried_in_order(copy: Copy, tmp_path: Path) -> None:
     assert Path(directory).parent == tmp_path / "home" / "constrain"
     nowhere = copy.run(XDG_CACHE_HOME="/dev/null", HOME="/dev/null", LOCALAPPDATA="NUL")
     assert (nowhere["value"], nowhere["directory"], nowhere["warnings"]) == (21, "None", [])
+
+
+def test_code_of_another_signature_is_not_run(copy: Copy) -> None:
+    """Processes that compile at once can leave an index entry that names the file of another signature."""
+    copy.run()
+    script = SCRIPT.replace("caller(10)", "caller(10) + int(first(np.array([0.25, 2.5]), 1) * 4)").replace(
+        "from constrain.caller", "import numpy as np\n    from constrain.caller"
+    )
+    assert finish(copy.start(script))["value"] == 31
+    first = sorted(path for path in copy.files(".nbc") if "first" in path.name)
+    contents = [path.read_bytes() for path in first]
+    for path, content in zip(first, contents[1:] + contents[:1], strict=True):
+        path.write_bytes(content)
+    swapped = finish(copy.start(script))
+    assert (swapped["value"], swapped["warnings"]) == (31, [])
 
 
 def test_bounds_checked_code_is_kept_apart(copy: Copy) -> None:

@@ -17,8 +17,6 @@ import unicodedata
 from collections.abc import Callable
 from typing import Any
 
-import regex
-
 from constrain._errors import VocabularyError
 from constrain.vocabulary.table import AddedToken, TokenTable, decode_byte_alphabet, decode_byte_piece
 
@@ -33,7 +31,7 @@ def parse_tokenizer_json(content: bytes) -> TokenTable:
         return _parse(json.loads(content))
     except VocabularyError:
         raise
-    except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError, regex.error) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError) as error:
         raise VocabularyError(f"not a tokenizer.json: {type(error).__name__}: {error}") from error
 
 
@@ -145,7 +143,12 @@ def _replace(part: dict[str, Any]) -> Step:
     if "String" in pattern:
         wanted = pattern["String"]
         return lambda text: text.replace(wanted, content)
-    compiled = regex.compile(pattern["Regex"])
+    import regex  # rarely needed, and it takes a while to import
+
+    try:
+        compiled = regex.compile(pattern["Regex"])
+    except regex.error as error:
+        raise VocabularyError(f"tokenizer.json: pattern {pattern['Regex']!r}: {error}") from error
     return lambda text: compiled.sub(lambda _: content, text)
 
 

@@ -156,7 +156,7 @@ def document(**changes) -> str:
         (document(model={"vocab": {"a": -1}}), "negative"),
         (document(model={"vocab": {"a": 10**9}}), "token id of 1000000000"),
         (document(decoder=None), "no decoder"),
-        (document(decoder={"type": "Replace", "pattern": {"Regex": "("}, "content": ""}), "not a tokenizer.json"),
+        (document(decoder={"type": "Replace", "pattern": {"Regex": "("}, "content": ""}), "pattern '\\('"),
         (document(decoder=["ByteLevel"]), "not a tokenizer.json"),
         (document(decoder={"type": "CTC"}), "'CTC' is not supported"),
         (document(decoder={"type": "Sequence", "decoders": [{"type": "Fuse"}, {"type": "ByteFallback"}]}), "joined"),
