@@ -1,7 +1,7 @@
 """Files that may be lost: where caches live, and how they are written and bounded.
 
-A cache directory is chosen from candidates, best first. Every function here treats a full, read-only or vanished disk as
-normal: caches make things faster, they never make them fail.
+A cache directory is chosen from candidates, best first. Every function here treats a full, read-only or vanished disk
+as normal: caches make things faster, they never make them fail.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
-__all__ = ["configured_dirs", "prune", "user_cache_dir", "usable_dir", "write_atomically"]
+__all__ = ["configured_dirs", "prune", "usable_dir", "user_cache_dir", "write_atomically"]
 
 
 def user_cache_dir() -> Path | None:
