@@ -20,7 +20,7 @@ from .counting import Counting, counting
 from .forms import Contains, Form, Goal, Items, Kind, Members, Rule
 from .goals import Goals, canonical, fields
 from .signals import InProgress, Refusal
-from .strings import Lexicon
+from .strings import Lexicon, encodable
 
 __all__ = ["Algebra"]
 
@@ -133,7 +133,9 @@ class Algebra:
     # objects
 
     def member(self, members: Members, key: str) -> Goal:
-        """The goal of the value under `key`."""
+        """The goal of the value under `key`; a key with lone surrogates cannot be written."""
+        if not encodable(key):
+            return self.goals.none
         for name in members.names:
             if not self.lexicon.contains(self.form(name).strings, key):
                 return self.goals.none

@@ -18,7 +18,7 @@ from .counting import unrolled
 from .forms import FALSE, NULL, TRUE, Form, Goal, Items, Kind, Members
 from .goals import fields
 from .normal import Normaliser
-from .strings import Strings, encoded
+from .strings import Strings, encodable, encoded
 
 __all__ = ["Builder"]
 
@@ -135,7 +135,7 @@ class Builder:
         extra, goals = normaliser.keys.undeclared(members, inhabited)
         order: dict[str, Goal] = {}
         for key in (*members.declared, *members.required):
-            if key not in order and (key.isascii() or not any("\ud800" <= c <= "\udfff" for c in key)):
+            if key not in order and encodable(key):
                 order[key] = member(members, key)
         if extra is not None and (members.names or any(rule.patterns for rule in members.rules)):
             finite = words(extra, _FINITE_KEYS + len(order))

@@ -47,7 +47,9 @@ class _Scan:
         self.stack.append((location, 0))
         while self.stack:
             here, self.depth = self.stack.pop()
+            below = len(self.stack)
             _visit(self, here)
+            self.stack[below:] = self.stack[below:][::-1]  # in the order of the text
 
     def push(self, schema: Any, location: Location, token: str | int) -> None:
         self.stack.append((Location(schema, location.scope, location, token), self.depth + 1))
@@ -130,7 +132,7 @@ def _schema_list(state: _Scan, location: Location, keyword: str, value: Any) -> 
     if not isinstance(value, list) or not value:
         raise location.error(keyword, f"must be a non-empty array of schemas, not {_shown(value)}")
     holder = Location(value, location.scope, location, keyword)
-    for i in range(len(value) - 1, -1, -1):
+    for i in range(len(value)):
         state.push(value[i], holder, i)
 
 
@@ -179,7 +181,7 @@ def _items(state: _Scan, location: Location, keyword: str, value: Any) -> None:
             location.pointer, keyword, "note", "array form, as in earlier drafts: read as prefixItems"
         )
     holder = Location(value, location.scope, location, keyword)
-    for i in range(len(value) - 1, -1, -1):
+    for i in range(len(value)):
         state.push(value[i], holder, i)
 
 

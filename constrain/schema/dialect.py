@@ -84,7 +84,8 @@ introduced: dict[str, Draft] = {
     "const": Draft.D6, "contains": Draft.D6, "propertyNames": Draft.D6,
     "if": Draft.D7, "then": Draft.D7, "else": Draft.D7,
     "dependentRequired": Draft.D2019, "dependentSchemas": Draft.D2019, "unevaluatedProperties": Draft.D2019,
-    "unevaluatedItems": Draft.D2019, "minContains": Draft.D2019, "maxContains": Draft.D2019, "$recursiveRef": Draft.D2019,
+    "unevaluatedItems": Draft.D2019, "minContains": Draft.D2019, "maxContains": Draft.D2019,
+    "$recursiveRef": Draft.D2019,
     "prefixItems": Draft.D2020, "$dynamicRef": Draft.D2020,
 }  # fmt: skip
 """Keywords that mean nothing before a draft."""

@@ -23,7 +23,19 @@ from ..languages.operations import ANY_STRING, from_words
 from ..languages.parser import parse
 from ..languages.pattern import compile_pattern, compile_string_pattern
 
-__all__ = ["ANY", "NOTHING", "Atom", "Clause", "Lexicon", "Strings", "encoded", "known_format", "of_words", "parsed"]
+__all__ = [
+    "ANY",
+    "NOTHING",
+    "Atom",
+    "Clause",
+    "Lexicon",
+    "Strings",
+    "encodable",
+    "encoded",
+    "known_format",
+    "of_words",
+    "parsed",
+]
 
 Atom = tuple[str, str, bool]
 
@@ -151,7 +163,7 @@ class Lexicon:
         return self._simplified(words, clauses)
 
     def is_empty(self, strings: Strings) -> bool:
-        if any(_encodable(w) for w in strings.words):
+        if any(encodable(w) for w in strings.words):
             return False
         return all(self._clause_is_empty(c) for c in strings.clauses)
 
@@ -189,7 +201,7 @@ class Lexicon:
             parts = [self.atom(a) for a in clause.atoms]
             dfa = reduce(lambda x, y: operations.intersect(x, y, self.limits), parts) if parts else ANY_STRING
             if clause.excluded:
-                words = sorted(_encode(w) for w in clause.excluded if _encodable(w))
+                words = sorted(_encode(w) for w in clause.excluded if encodable(w))
                 if words:
                     dfa = operations.difference(dfa, from_words(words), self.limits)
         if dfa.is_empty or (low == 0 and high is None):
@@ -214,7 +226,7 @@ class Lexicon:
         """The whole language as one automaton."""
         parts = [self.automaton(c) for c in strings.clauses]
         if strings.words:
-            parts.append(from_words(sorted(_encode(w) for w in strings.words if _encodable(w))))
+            parts.append(from_words(sorted(_encode(w) for w in strings.words if encodable(w))))
         return reduce(lambda x, y: operations.union(x, y, self.limits), parts)
 
     # clauses
@@ -275,12 +287,13 @@ def _complement(clause: Clause) -> Strings:
 
 def encoded(words: Iterable[str]) -> Iterator[bytes]:
     """The UTF-8 of each word that has one (lone surrogates have none)."""
-    return (_encode(w) for w in words if _encodable(w))
+    return (_encode(w) for w in words if encodable(w))
 
 
 def _encode(word: str) -> bytes:
     return word.encode("utf-8", "surrogatepass")
 
 
-def _encodable(word: str) -> bool:
+def encodable(word: str) -> bool:
+    """Whether the word has a UTF-8 form."""
     return word.isascii() or not any("\ud800" <= c <= "\udfff" for c in word)

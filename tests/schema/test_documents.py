@@ -1,0 +1,247 @@
+"""Documents: drafts, identifiers, anchors, references near and far, and everything that can be wrong with one."""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+import constrain._errors as errors
+from constrain import _limits
+from constrain.schema import compile_schema
+
+from .support import accepts, is_valid
+
+
+@pytest.mark.parametrize(
+    ("schema", "good", "bad"),
+    [
+        ({"$defs": {"i": {"type": "integer"}}, "items": {"$ref": "#/$defs/i"}}, [1], ["a"]),
+        ({"$defs": {"a/b~c d": {"type": "integer"}}, "$ref": "#/$defs/a~1b~0c%20d"}, 1, "a"),
+        ({"properties": {"x": {"$ref": "#"}}, "additionalProperties": False}, {"x": {"x": {}}}, {"x": {"y": 1}}),
+        ({"$defs": {"i": {"$anchor": "here", "type": "integer"}}, "$ref": "#here"}, 1, "a"),
+        ({"$id": "http://x.org/s/", "$ref": "t", "$defs": {"t": {"$id": "t", "type": "integer"}}}, 1, "a"),
+        (
+            {
+                "$id": "http://x.org/root",
+                "$ref": "inner",
+                "$defs": {
+                    "i": {"$id": "inner", "$ref": "#/$defs/j", "$defs": {"j": {"type": "null"}}},
+                    "j": {"type": "string"},
+                },
+            },
+            None,
+            "a",
+        ),
+        ({"prefixItems": [{"type": "integer"}, {"$ref": "#/prefixItems/0"}]}, [1, 2], [1, "a"]),
+        ({"unknown": {"i": {"type": "integer"}}, "$ref": "#/unknown/i"}, 1, "a"),
+        (
+            {
+                "$defs": {"l": {"anyOf": [{"type": "null"}, {"type": "array", "items": {"$ref": "#/$defs/l"}}]}},
+                "$ref": "#/$defs/l",
+            },
+            [[None, []], None],
+            [[1]],
+        ),
+        ({"$defs": {"t": {"$dynamicAnchor": "n", "type": "integer"}}, "items": {"$dynamicRef": "#n"}}, [1], ["a"]),
+        (
+            {
+                "$schema": "http://json-schema.org/draft-07/schema#",
+                "definitions": {"f": {"$id": "#foo", "type": "integer"}},
+                "items": {"$ref": "#foo"},
+            },
+            [1],
+            ["a"],
+        ),
+        (
+            {
+                "$schema": "http://json-schema.org/draft-04/schema#",
+                "id": "http://x.org/a/",
+                "items": {"$ref": "b"},
+                "definitions": {"b": {"id": "b", "type": "integer"}},
+            },
+            [1],
+            ["a"],
+        ),
+    ],
+    ids=lambda value: str(value)[:60],
+)
+def test_references_find_their_target(schema: Any, good: Any, bad: Any) -> None:
+    assert is_valid_by_its_draft(schema, good) and not is_valid_by_its_draft(schema, bad)
+    assert accepts(schema, good) and not accepts(schema, bad)
+
+
+def is_valid_by_its_draft(schema: Any, value: Any) -> bool:
+    named = schema.get("$schema", "")
+    return is_valid(schema, value, 4 if "04" in named else 7 if "07" in named else 2020)
+
+
+def test_linked_lists_may_be_deep() -> None:
+    schema = {"type": "object", "properties": {"next": {"$ref": "#"}}, "additionalProperties": False}
+    value: dict[str, Any] = {}
+    for _ in range(40):
+        value = {"next": value}
+    assert accepts(schema, value)
+
+
+def test_a_registry_supplies_other_documents() -> None:
+    from referencing import Registry, Resource
+    from referencing.jsonschema import DRAFT202012
+
+    other = {"$defs": {"x": {"$anchor": "x", "type": "integer"}}}
+    registry = Registry().with_resource("http://x.org/other", Resource.from_contents(other, DRAFT202012))
+    schema = {"items": {"$ref": "http://x.org/other#x"}}
+    assert accepts(schema, [1], registry=registry) and not accepts(schema, ["a"], registry=registry)
+    with pytest.raises(errors.SchemaError, match="cannot find"):
+        compile_schema(schema)
+
+
+MALFORMED: list[tuple[Any, str, str | None]] = [
+    (None, "", None),
+    ([], "", None),
+    ("{", "", None),
+    ("[1]", "", None),
+    ({"type": "strng"}, "", "type"),
+    ({"type": 1}, "", "type"),
+    ({"properties": {"a": {"type": "strng"}}}, "/properties/a", "type"),
+    ({"properties": {"a": 1}}, "/properties/a", None),
+    ({"properties": []}, "", "properties"),
+    ({"required": "a"}, "", "required"),
+    ({"properties": {"a": {"required": True}}}, "/properties/a", "required"),
+    ({"minLength": -1}, "", "minLength"),
+    ({"maxItems": 1.5}, "", "maxItems"),
+    ({"minimum": "1"}, "", "minimum"),
+    ({"multipleOf": 0}, "", "multipleOf"),
+    ({"enum": 1}, "", "enum"),
+    ({"anyOf": []}, "", "anyOf"),
+    ({"allOf": {}}, "", "allOf"),
+    ({"pattern": "("}, "", "pattern"),
+    ({"patternProperties": {"[": {}}}, "", "patternProperties"),
+    ({"items": {"$ref": "#/nowhere"}}, "/items", "$ref"),
+    ({"$ref": "#nowhere"}, "", "$ref"),
+    ({"$ref": "#"}, "", "$ref"),
+    ({"$defs": {"a": {"anyOf": [{"$ref": "#/$defs/b"}]}, "b": {"not": {"$ref": "#/$defs/a"}}}}, "/$defs/a", "$ref"),
+    ({"uniqueItems": 1}, "", "uniqueItems"),
+    ({"dependentRequired": {"a": "b"}}, "", "dependentRequired"),
+    ({"minimum": Decimal("1e999999999")}, "", "minimum"),
+]
+
+
+@pytest.mark.parametrize(("schema", "pointer", "keyword"), MALFORMED, ids=lambda value: str(value)[:50])
+def test_malformed_schemas_say_where(schema: Any, pointer: str, keyword: str | None) -> None:
+    with pytest.raises(errors.SchemaError) as caught:
+        compile_schema(schema)
+    assert (caught.value.pointer, caught.value.keyword) == (pointer, keyword)
+    assert caught.value.reason
+
+
+@pytest.mark.parametrize(
+    ("schema", "pointer"),
+    [
+        (False, ""),
+        ({"type": "object", "properties": {"a": {"type": "string", "enum": [1]}}, "required": ["a"]}, "/properties/a"),
+        ({"type": "object", "properties": {"next": {"$ref": "#"}}, "required": ["next"]}, ""),
+        ({"type": "integer", "minimum": 2, "maximum": 1}, ""),
+        ({"type": "integer", "exclusiveMinimum": 1, "exclusiveMaximum": 2}, ""),
+        ({"type": "string", "minLength": 2, "maxLength": 1}, ""),
+        ({"type": "string", "pattern": "^(ab)+$", "minLength": 3, "maxLength": 3}, ""),
+        ({"type": "string", "pattern": "a^"}, ""),
+        ({"type": "array", "items": False, "minItems": 1}, ""),
+        ({"type": "array", "prefixItems": [{}, {"type": []}], "minItems": 2}, "/prefixItems/1"),
+        ({"type": "array", "contains": {"type": "string"}, "items": {"type": "integer"}}, ""),
+        ({"type": "object", "propertyNames": {"enum": ["a", "b"]}, "minProperties": 3}, ""),
+        ({"type": "object", "properties": {"a": {}}, "additionalProperties": False, "minProperties": 2}, ""),
+        ({"type": "object", "required": ["a", "b"], "maxProperties": 1}, ""),
+        ({"type": "object", "required": ["a"], "additionalProperties": False}, ""),
+        ({"type": "object", "patternProperties": {"^.$": False}, "required": ["a"]}, ""),
+        ({"allOf": [{"type": "string"}, {"type": "integer"}]}, ""),
+        ({"oneOf": [{"required": ["a"]}, {"required": ["a"]}], "type": "object"}, ""),
+        ({"not": {}}, ""),
+        ({"enum": []}, ""),
+        ({"enum": ["\ud800"]}, ""),
+        ({"type": "object", "required": ["\ud800"]}, ""),
+    ],
+    ids=lambda value: ascii(value)[:60],
+)
+def test_what_nothing_satisfies_is_refused(schema: Any, pointer: str) -> None:
+    with pytest.raises(errors.UnsatisfiableError) as caught:
+        compile_schema(schema)
+    assert caught.value.pointer == pointer
+
+
+def test_empty_parts_disappear() -> None:
+    """An impossible alternative, an impossible optional member and an impossible item leave the rest as it is."""
+    schema = {
+        "type": "object",
+        "properties": {
+            "a": {"anyOf": [{"type": "string", "enum": [1]}, {"const": 2}]},
+            "b": {"not": {}},
+            "c": {"$ref": "#/$defs/loop"},
+        },
+        "$defs": {"loop": {"type": "object", "properties": {"l": {"$ref": "#/$defs/loop"}}, "required": ["l"]}},
+    }
+    assert accepts(schema, {"a": 2}) and accepts(schema, {"d": 1})
+    assert not accepts(schema, {"a": 1}) and not accepts(schema, {"b": 1}) and not accepts(schema, {"c": {"l": {}}})
+
+
+def test_lenient_relaxes_exactly_what_cannot_be_enforced() -> None:
+    schema = {"type": "array", "items": {"type": "integer"}, "uniqueItems": True, "minItems": 1}
+    with pytest.raises(errors.SchemaError) as caught:
+        compile_schema(schema)
+    assert (caught.value.pointer, caught.value.keyword) == ("", "uniqueItems")
+    _, report = compile_schema(schema, lenient=True)
+    assert [(f.pointer, f.keyword, f.status) for f in report] == [("", "uniqueItems", "relaxed")]
+    assert not report.is_exact and json.dumps(report.to_json())
+    assert accepts(schema, [1, 1], lenient=True) and not accepts(schema, [], lenient=True)
+    assert not accepts(schema, ["a"], lenient=True)
+
+
+def test_notes_lose_nothing() -> None:
+    schema = {"$schema": "http://example.org/mine", "type": "string", "format": "mine", "requierd": ["a"]}
+    _, report = compile_schema(schema)
+    assert report.is_exact
+    assert {f.keyword for f in report} == {"$schema", "format", "requierd"}
+
+
+def test_limits_are_named() -> None:
+    deep: Any = {}
+    for _ in range(1000):
+        deep = {"not": {"not": {"items": deep}}}
+    with pytest.raises(errors.LimitError) as caught:
+        compile_schema(deep)
+    assert caught.value.limit == "max_depth"
+    with pytest.raises(errors.LimitError) as caught:
+        compile_schema("[" * 100_000)
+    assert caught.value.limit == "max_depth"
+    with pytest.raises(errors.LimitError) as caught:
+        compile_schema(json.dumps({"enum": ["x" * 100]}), limits=_limits.Limits(max_source_bytes=50))
+    assert caught.value.limit == "max_source_bytes"
+
+
+def test_options_are_checked() -> None:
+    for options in (
+        {"formats": "no"},
+        {"numbers": "no"},
+        {"property_order": "no"},
+        {"draft": "5"},
+        {"additional_properties": True},
+    ):
+        with pytest.raises(ValueError):
+            compile_schema({}, **options)
+
+
+def test_models_are_described_by_pydantic() -> None:
+    pydantic = pytest.importorskip("pydantic")
+
+    class Point(pydantic.BaseModel):
+        x: int
+        label: str | None = None
+
+    root, _ = compile_schema(Point)
+    from constrain.automata.oracle import Oracle
+
+    assert Oracle(root).accepts(b'{"x": 1}') and not Oracle(root).accepts(b'{"label": "a"}')
+    root, _ = compile_schema(list[int])
+    assert Oracle(root).accepts(b"[1, 2]") and not Oracle(root).accepts(b'["a"]')
