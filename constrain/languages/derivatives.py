@@ -32,8 +32,13 @@ Transitions = tuple[list[tuple[int, frozenset[int]]], int]
 """Disjoint (class mask, following terms), and the END, MID and UNSURE bits under which the term holds here."""
 Parts = tuple[tuple[frozenset[int], bool], ...]
 
+_INFINITE = float("inf")
 _ALL_SET = frozenset((EVERYTHING,))
 _NO_TERMS: frozenset[int] = frozenset()
+
+
+def _by_low_then_widest(member: tuple[int, float, int]) -> tuple[int, float]:
+    return member[0], -member[1]
 
 
 @dataclass
@@ -55,7 +60,7 @@ class _Builder:
     def __init__(self, max_states: int, source: str) -> None:
         self.max_states = max_states
         self.source = source
-        self.work = 200 * max_states + 100_000
+        self.work = 60 * max_states + 200_000
         self.numbers: dict[object, int] = {}
         self.terms: list[tuple[Node, int]] = [(EMPTY, 0), (EMPTY, 0)]
         self.conjunctions: dict[int, Parts] = {}
@@ -64,7 +69,8 @@ class _Builder:
         self.repeats: dict[tuple[Node, int, int | None], Node] = {}
         self.behinds: list[Node] = []
         self.words: list[CharSet] = []
-        self.has_start = False
+        self.widest: dict[frozenset[int], frozenset[int]] = {}
+        self.has_start = self.has_counts = False
         # The context of the state being expanded.
         self.context = 0
         self.at_start = True
@@ -89,8 +95,16 @@ class _Builder:
 
     def conjunction(self, parts: Parts) -> frozenset[int]:
         """Terms for "every part holds", simplified."""
-        kept = []
-        for terms, negated in parts:
+        kept: list[tuple[frozenset[int], bool]] = []
+        pending = list(reversed(parts))
+        while pending:
+            terms, negated = pending.pop()
+            if len(terms) == 1 and not negated:
+                (term,) = terms
+                if term in self.conjunctions:
+                    pending.extend(reversed(self.conjunctions[term]))
+                    continue
+            self.work -= len(terms)
             if negated:
                 if not terms:
                     continue
@@ -225,6 +239,7 @@ class _Builder:
         steps: dict[int, list[int]] = {}
         for mask, targets in rows:
             following = self.conjunction(targets)
+            self._check_work()
             if following:
                 steps.setdefault(mask, []).extend(following)
         return self._disjoint(steps), holds
@@ -275,7 +290,33 @@ class _Builder:
                     refined.append((mask, targets))
                 split = refined
             rows = split
+        if self.has_counts:
+            return [(mask, self._widest(targets) if len(targets) > 1 else targets) for mask, targets in rows]
         return [(mask, _ALL_SET if EVERYTHING in targets else targets) for mask, targets in rows]
+
+    def _widest(self, targets: frozenset[int]) -> frozenset[int]:
+        """`targets` without repeats that others with the same body and rest contain."""
+        if EVERYTHING in targets:
+            return _ALL_SET
+        found = self.widest.get(targets)
+        if found is not None:
+            return found
+        families: dict[tuple[Node, int], list[tuple[int, float, int]]] = {}
+        for term in targets:
+            node, rest = self.terms[term]
+            if node.kind == Kind.REPEAT:
+                body, low, high = node.a
+                families.setdefault((body, rest), []).append((low, _INFINITE if high is None else high, term))
+        drop = set()
+        for members in families.values():
+            reach = -1.0
+            for _, high, term in sorted(members, key=_by_low_then_widest):
+                if high <= reach:
+                    drop.add(term)
+                reach = max(reach, high)
+        found = self.widest[targets] = targets - drop if drop else targets
+        self.work -= len(targets) >> 2
+        return found
 
     # Preparation
 
@@ -306,6 +347,8 @@ class _Builder:
             elif kind >= Kind.REPEAT and node.a is not None:
                 if kind == Kind.BEHIND:
                     stack.append((node, True))
+                if kind == Kind.REPEAT and node.a[1:] not in ((0, None), (1, None), (0, 1)):
+                    self.has_counts = True
                 stack.append((node.a[0], False))
         self.ranges, masks, self.n_classes = partition(list(sets))
         self.masks = dict(zip(sets, masks, strict=True))
