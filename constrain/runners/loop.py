@@ -189,6 +189,7 @@ class Runner(Generic[ModelT, TokensT]):
         if not rows:
             return logits
         started = time.perf_counter()
+        bitmask = bitmask[: len(live)]
         failures = self._fill(live, bitmask, rows)
         rows = [row for row in rows if row not in failures]
         if rows:

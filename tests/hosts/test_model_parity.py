@@ -1,6 +1,6 @@
 """The numpy backend against transformers' reading of the same GGUF file: ids and logits.
 
-Runs where torch, transformers, accelerate and the weights are there; set CONSTRAIN_CACHE_DIR to where they were fetched.
+Runs where torch, transformers, accelerate and the weights are there; CONSTRAIN_CACHE_DIR says where they were fetched.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ TEXTS = [
     "Grüße aus Köln, naïve café – Ελληνικά, Русский, עברית, العربية, हिन्दी, 日本語と한국어 🙂👩‍👩‍👧",
     "numbers 0123456789 1,234.5e-6   spaces\r\n\r\n tabs\t\tand we'll it's I'D",
     "<|im_start|>user\nHi <|im_end|>\n<|im_start|>assistant\n",
-    "def f(x):\n    return [i**2 for i in range(x)]  # comment\n" * 40,
+    "def f(x):\n    return [i**2 for i in range(x)]  # comment\n" * 26,
 ]
 
 
@@ -60,18 +60,13 @@ def test_conversations_have_the_same_ids(ours, theirs):
 
 @pytest.mark.parametrize("text", TEXTS, ids=lambda text: ascii(text[:12]))
 def test_logits_agree(ours, theirs, text):
-    """Every position: float32 noise apart the same, and the same token first wherever the lead is not noise."""
+    """At the end of a prefill and after each single token; first is the same token wherever the lead is not noise."""
     ids = ours.tokenizer.encode(text)
     with torch.no_grad():
         expected = theirs[1](torch.tensor([ids])).logits[0].numpy()
-    cache = ours.model.new_cache()
-    at_once = ours.model.forward([cache], [ids])[0]
-    assert np.abs(at_once - expected[-1]).max() < 5e-4
-    if len(ids) > 100:
-        return
-    cache = ours.model.new_cache()
-    for position, token in enumerate(ids):
-        logits = ours.model.forward([cache], [[token]])[0]
+    cache, start = ours.model.new_cache(), max(1, len(ids) - 6)
+    for position in range(start - 1, len(ids)):
+        logits = ours.model.forward([cache], [ids[cache.length : position + 1]])[0]
         assert np.abs(logits - expected[position]).max() < 5e-4
         best, second = np.sort(expected[position])[[-1, -2]]
         if best - second > 1e-3:
@@ -81,7 +76,7 @@ def test_logits_agree(ours, theirs, text):
 def test_greedy_replies_agree(ours, theirs):
     prompt = ours.prompt([{"role": "user", "content": "Name three colours."}])
     with torch.no_grad():
-        out = theirs[1].generate(torch.tensor([prompt]), max_new_tokens=24, do_sample=False)[0].tolist()
+        out = theirs[1].generate(torch.tensor([prompt]), max_new_tokens=12, do_sample=False)[0].tolist()
     cache, pending, reply = ours.model.new_cache(), prompt, []
     for _ in range(len(out) - len(prompt)):
         pending = [int(ours.model.forward([cache], [pending])[0].argmax())]
