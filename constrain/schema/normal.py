@@ -486,6 +486,8 @@ class Normaliser:
         if contains.low == 0 and contains.high is None:
             return shape
         start = contains.start
+        if contains.high is not None and contains.low > contains.high:
+            return None
         if contains.high == 0:
             outside = goals.negate(contains.goal)
             length = max(len(shape.prefix), start)

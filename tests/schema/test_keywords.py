@@ -126,6 +126,8 @@ SCHEMAS: list[Any] = [
     {"contains": {"type": "integer"}, "maxContains": 1},
     {"contains": {"const": 2}, "minContains": 2, "maxContains": 2, "maxItems": 3},
     {"contains": True, "maxItems": 2},
+    {"contains": {"type": "integer"}, "maxContains": 0},
+    {"contains": {"type": "integer"}, "minContains": 0, "maxContains": 0},
     {"uniqueItems": False},
     {"uniqueItems": True, "maxItems": 1},
     {"unevaluatedProperties": False, "properties": {"a": {}}},
