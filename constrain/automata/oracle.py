@@ -16,7 +16,7 @@ from typing import NamedTuple
 from ..languages.dfa import DFA
 from .grammar import ArrayShape, Call, Frame, Guard, Lexeme, Node, ObjectShape, Select, Skin, Union, resolve
 
-__all__ = ["Oracle", "Thread", "children", "nullable"]
+__all__ = ["Items", "Members", "Oracle", "Thread", "callee", "children", "key_lexeme", "nullable"]
 
 BLANKS = b" \t\n\r"
 QUOTE, BACKSLASH = ord('"'), ord("\\")
@@ -111,7 +111,7 @@ class Oracle:
     def _silent(self, thread: Thread) -> Iterator[Thread]:
         node = thread.node
         if isinstance(node, Lexeme):
-            if node.skin is Skin.RAW and thread.position.content is not None and self._label(thread) >= 0:
+            if node.skin is Skin.RAW and self._label(thread) >= 0:
                 yield from self._return(thread)
         elif isinstance(node, _Root):
             if thread.position.state == 1:
@@ -199,13 +199,11 @@ class Oracle:
 
     def _enter_state(self, thread: Thread, target: int) -> Thread | None:
         """The frame in another layout state, if that state's guard lets it in."""
-        guard, shape = thread.node.layout.states[target].guard if isinstance(thread.node, Frame) else 0, None
-        if guard:
-            shape = thread.node.shape
-            if guard is Guard.CLOSE and not _may_close(shape, thread.registers):
-                return None
-            if guard is Guard.MORE and not _may_continue(shape, thread.registers):
-                return None
+        guard, shape = thread.node.layout.states[target].guard, thread.node.shape
+        if guard is Guard.CLOSE and not _may_close(shape, thread.registers):
+            return None
+        if guard is Guard.MORE and not _may_continue(shape, thread.registers):
+            return None
         return thread._replace(position=Place(target))
 
     # Lexemes -----------------------------------------------------------------------------------------------------------
@@ -273,9 +271,6 @@ class _Root(Node):
 @dataclass(eq=False)
 class _KeyLexeme(Lexeme):
     """The keys of an object, as a lexeme; what is allowed depends on the registers of the object's frame."""
-
-
-_key_lexemes: dict[int, tuple[ObjectShape, _KeyLexeme]] = {}
 
 
 def key_lexeme(shape: ObjectShape) -> _KeyLexeme:
@@ -494,7 +489,7 @@ def _next_chars(thread: Thread, content: bytes, low: int, high: int) -> Iterator
     """UTF-8 of the characters in low..high that can come next by the words and the automaton alone."""
     node = thread.node
     for word in node.words:
-        if word.startswith(content) and len(word) > len(content):
+        if word.startswith(content) and len(word) > len(content) and word[len(content)] & 0xC0 != 0x80:
             char = word[len(content) :].decode()[0]
             if low <= ord(char) <= high:
                 yield char.encode()
@@ -508,7 +503,7 @@ def _chars_from(dfa: DFA, state: int, low: int, high: int) -> Iterator[bytes]:
         code = first
         while code <= last:
             char = chr(code).encode()
-            if dfa.run(char, state) >= 0 if state >= 0 else False:
+            if state >= 0 and dfa.run(char, state) >= 0:
                 yield char
                 code += 1
                 continue

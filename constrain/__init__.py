@@ -1,0 +1,64 @@
+"""Exact and fast constrained decoding: which tokens may come next, so that every output is valid.
+
+    vocab = constrain.Vocabulary.from_tokenizer("path/to/tokenizer.json")        # once per model
+    grammar = constrain.compile_json_schema(schema, vocab)                       # once per constraint
+    matcher = grammar.matcher()                                                  # once per sequence
+    bitmask = constrain.allocate_token_bitmask(1, vocab.size)
+    while not matcher.is_terminated():
+        matcher.fill_next_token_bitmask(bitmask)                                 # at each step
+        constrain.apply_token_bitmask_inplace(logits, bitmask)
+        matcher.accept_token(sample(logits))
+"""
+
+from __future__ import annotations
+
+from ._api import compile_choice, compile_json_schema, compile_regex, warmup
+from ._errors import (
+    ConstrainError,
+    GrammarError,
+    LimitError,
+    RequestError,
+    SchemaError,
+    UnsatisfiableError,
+    VocabularyError,
+)
+from ._limits import Limits
+from .automata.compiled import Grammar
+from .bitmask import allocate_token_bitmask, apply_token_bitmask_inplace
+from .vocabulary import Vocabulary
+
+__all__ = [
+    "ConstrainError",
+    "Grammar",
+    "GrammarError",
+    "LimitError",
+    "Limits",
+    "Matcher",
+    "RequestError",
+    "SchemaError",
+    "UnsatisfiableError",
+    "Vocabulary",
+    "VocabularyError",
+    "allocate_token_bitmask",
+    "apply_token_bitmask_inplace",
+    "compile_choice",
+    "compile_json_schema",
+    "compile_regex",
+    "fill_next_token_bitmasks",
+    "warmup",
+]
+
+_LAZY = ("Matcher", "fill_next_token_bitmasks")
+"""Names whose module defines kernels: importing them loads numba, so that waits until they are asked for."""
+
+
+def __getattr__(name: str) -> object:
+    if name in _LAZY:
+        from .automata import matcher
+
+        return getattr(matcher, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,112 @@
+"""The public functions: compile a constraint, warm the kernels up."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from ._limits import Limits
+from .automata.compiled import Grammar
+from .vocabulary import Vocabulary
+
+__all__ = ["compile_choice", "compile_json_schema", "compile_regex", "warmup"]
+
+
+def compile_json_schema(
+    schema: Any,
+    vocab: Vocabulary | None = None,
+    *,
+    draft: str | int | None = None,
+    whitespace: str = "flexible",
+    property_order: str = "any",
+    additional_properties: bool | None = None,
+    formats: str = "assert",
+    numbers: str = "canonical",
+    lenient: bool = False,
+    registry: Any = None,
+    limits: Limits | None = None,
+) -> Grammar:
+    """A grammar whose outputs are exactly the JSON texts that are valid under `schema` (docs/json-schema.md).
+
+    schema:                dict, bool, JSON text, or a pydantic model or type.
+    vocab:                 None: the grammar only checks text.
+    draft:                 4, 6, 7, "2019-09" or "2020-12"; None: what `$schema` says, else 2020-12.
+    whitespace:            "flexible", "compact", "single" or a pattern for the text between JSON tokens.
+    property_order:        "any" or "schema" (the order of declaration).
+    additional_properties: None: open as JSON Schema says; False: objects that do not say are closed.
+    formats:               "assert" or "annotate".
+    numbers:               "canonical", or "any": integers may also be written 1.0 or 1e2.
+    lenient:               relax what cannot be enforced and list it in `grammar.report`, instead of SchemaError.
+    registry:              a `referencing.Registry` for references to other documents.
+
+    Raises SchemaError, UnsatisfiableError, LimitError.
+    """
+    from .schema import compile_schema
+
+    root, report = compile_schema(
+        schema,
+        draft=draft,
+        whitespace=whitespace,
+        property_order=property_order,
+        additional_properties=additional_properties,
+        formats=formats,
+        numbers=numbers,
+        lenient=lenient,
+        registry=registry,
+        limits=limits,
+    )
+    return Grammar(root, vocab, report=report, limits=limits)
+
+
+def compile_regex(
+    pattern: str, vocab: Vocabulary | None = None, *, dialect: str = "ecma", limits: Limits | None = None
+) -> Grammar:
+    """A grammar whose outputs are the texts that `pattern` matches as a whole. dialect: "ecma" or "python".
+
+    Raises GrammarError (with the position), UnsatisfiableError, LimitError.
+    """
+    from ._errors import UnsatisfiableError
+    from .automata.grammar import Lexeme
+    from .languages.pattern import compile_pattern
+
+    dfa = compile_pattern(pattern, dialect=dialect, search=False, limits=limits or Limits())
+    if dfa.is_empty:
+        raise UnsatisfiableError("", f"no text matches the pattern {pattern!r}")
+    return Grammar(Lexeme(dfa=dfa), vocab, limits=limits)
+
+
+def compile_choice(choices: list[str], vocab: Vocabulary | None = None, *, limits: Limits | None = None) -> Grammar:
+    """A grammar whose outputs are exactly the given strings, in any tokenization. "" is a choice like any other."""
+    from ._errors import GrammarError
+    from .automata.grammar import Lexeme
+
+    if not isinstance(choices, (list, tuple)) or not all(isinstance(c, str) for c in choices):
+        raise GrammarError("choices must be a list of strings")
+    if not choices:
+        raise GrammarError("choices must not be empty: nothing could be generated")
+    try:
+        words = tuple(sorted({choice.encode() for choice in choices}))
+    except UnicodeEncodeError as error:
+        raise GrammarError(f"a choice has a lone surrogate, which no UTF-8 text can spell: {error.object!r}") from None
+    return Grammar(Lexeme(words=words), vocab, limits=limits)
+
+
+def warmup(vocab: Vocabulary | None = None) -> float:
+    """Load or compile every kernel, and the tables of `vocab`, now; later calls are steady. Returns the seconds it took.
+
+    From scratch this takes some tens of seconds, later about a quarter of a second: machine code is kept on disk
+    (CONSTRAIN_CACHE_DIR, else beside the package, else in the user's cache).
+    """
+    start = time.perf_counter()
+    if vocab is None:
+        vocab = Vocabulary.from_tokens([bytes([b]) for b in range(256)], eos_token_ids=[])
+    grammar = compile_json_schema({}, vocab)
+    matcher = grammar.matcher()
+    from .bitmask import allocate_token_bitmask
+
+    bitmask = allocate_token_bitmask(1, vocab.size)
+    for data in (b"{", b'"a"', b":", b'"b'):
+        matcher.fill_next_token_bitmask(bitmask)
+        matcher.accept_bytes(data)
+    matcher.fill_next_token_bitmask(bitmask)
+    return time.perf_counter() - start

@@ -1,0 +1,97 @@
+"""Token bitmasks: int32 rows, bit t % 32 of word t // 32 says whether token t may come next (least significant bit first).
+
+The layout is the one that serving engines share. Bits from the logits' width to the end of the last word are 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["allocate_token_bitmask", "apply_token_bitmask_inplace"]
+
+
+def allocate_token_bitmask(batch: int, vocab_size: int) -> NDArray[np.int32]:
+    """int32[batch, ceil(vocab_size / 32)] with every bit set. vocab_size: width of the logits."""
+    if batch < 0 or vocab_size < 1:
+        raise ValueError(f"a bitmask needs batch >= 0 and vocab_size >= 1, not {batch} and {vocab_size}")
+    return np.full((batch, (vocab_size + 31) // 32), -1, np.int32)
+
+
+def apply_token_bitmask_inplace(logits: Any, bitmask: Any, indices: Sequence[int] | None = None) -> None:
+    """Set the logits of forbidden tokens to minus infinity, in place.
+
+    logits:  float[rows, width] or float[width]; a numpy array (any strides), a torch tensor (CPU or CUDA) or a cupy array.
+    bitmask: int32[rows, words], numpy or of the library of the logits. Row i of the mask goes with row i of the logits.
+    indices: only these rows; the others are not touched. Columns beyond the mask's words are forbidden.
+    """
+    if isinstance(logits, np.ndarray):
+        _apply_numpy(logits, np.asarray(bitmask), indices)
+    elif type(logits).__module__.partition(".")[0] == "torch":
+        _apply_torch(logits, bitmask, indices)
+    elif type(logits).__module__.partition(".")[0] == "cupy":
+        _apply_cupy(logits, bitmask, indices)
+    else:
+        raise TypeError(f"logits must be a numpy, torch or cupy array, not {type(logits).__name__}")
+
+
+def _check(shape: tuple[int, ...], mask_shape: tuple[int, ...]) -> None:
+    if len(shape) != 2 or len(mask_shape) != 2 or shape[0] != mask_shape[0]:
+        raise ValueError(f"logits {list(shape)} and bitmask {list(mask_shape)} must have the same number of rows")
+
+
+def _apply_numpy(logits: NDArray[Any], bitmask: NDArray[np.int32], indices: Sequence[int] | None) -> None:
+    if not np.issubdtype(logits.dtype, np.floating) and logits.dtype.kind != "V":
+        raise TypeError(f"logits must be floating point to hold minus infinity, not {logits.dtype}")
+    table = logits[None] if logits.ndim == 1 else logits
+    masks = bitmask[None] if bitmask.ndim == 1 else bitmask
+    _check(table.shape, masks.shape)
+    width = table.shape[1]
+    for row in range(len(table)) if indices is None else indices:
+        packed = np.ascontiguousarray(masks[row]).view(np.uint8)
+        allowed = np.zeros(width, bool)
+        bits = np.unpackbits(packed, bitorder="little")[:width]
+        allowed[: len(bits)] = bits
+        table[row, ~allowed] = -np.inf
+
+
+def _apply_torch(logits: Any, bitmask: Any, indices: Sequence[int] | None) -> None:
+    import torch
+
+    masks = torch.as_tensor(bitmask)
+    table = logits[None] if logits.dim() == 1 else logits
+    masks = masks[None] if masks.dim() == 1 else masks
+    _check(tuple(table.shape), tuple(masks.shape))
+    rows = torch.arange(len(table)) if indices is None else torch.as_tensor(list(indices), dtype=torch.long)
+    if len(rows) == 0:
+        return
+    chosen = masks[rows.to(masks.device)].to(table.device, non_blocking=True)
+    shifts = torch.arange(32, device=table.device, dtype=torch.int32)
+    allowed = ((chosen[:, :, None] >> shifts) & 1).bool().flatten(1)
+    width = table.shape[1]
+    if allowed.shape[1] < width:
+        allowed = torch.nn.functional.pad(allowed, (0, width - allowed.shape[1]))
+    forbidden = ~allowed[:, :width]
+    if indices is None:
+        table.masked_fill_(forbidden, float("-inf"))
+    else:
+        rows = rows.to(table.device)
+        table[rows] = table[rows].masked_fill(forbidden, float("-inf"))
+
+
+def _apply_cupy(logits: Any, bitmask: Any, indices: Sequence[int] | None) -> None:
+    import cupy
+
+    masks = cupy.asarray(bitmask)
+    table = logits[None] if logits.ndim == 1 else logits
+    masks = masks[None] if masks.ndim == 1 else masks
+    _check(table.shape, masks.shape)
+    rows = cupy.arange(len(table)) if indices is None else cupy.asarray(list(indices))
+    shifts = cupy.arange(32, dtype=cupy.int32)
+    allowed = ((masks[rows][:, :, None] >> shifts) & 1).astype(bool).reshape(len(rows), -1)[:, : table.shape[1]]
+    full = cupy.zeros((len(rows), table.shape[1]), bool)
+    full[:, : allowed.shape[1]] = allowed
+    table[rows] = cupy.where(full, table[rows], -cupy.inf)

@@ -1,0 +1,112 @@
+"""Random grammars, texts and vocabularies for the engine's tests: nodes are built directly, no schema is involved."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+
+from constrain import Vocabulary
+from constrain.automata.grammar import ArrayShape, Frame, Lazy, Lexeme, Node, ObjectShape, Skin, Union
+from constrain.automata.json_layouts import array_layout, object_layout
+from constrain.languages.operations import ANY_STRING
+from constrain.languages.pattern import compile_pattern
+
+PIECES = (
+    b'{"', b'":', b'": ', b'":"', b'",', b'", "', b'"}', b'"}}', b'"]', b"[]", b"{}", b"}}", b"},", b'},{"', b"]}", b"],",
+    b"true", b"false", b"null", b" true", b", ", b"  ", b"\n\n", b"\n  ", b"\t", b'\\"', b"\\n", b"\\u", b"\\u00", b"00",
+    b"ab", b"abc", b"b\"", b"a\":", b"a\":1,\"", b"\"a\":1,\"b\":", b"\xc3", b"\xa9", "é".encode(), "日".encode(), b"\xe6\x97", b"\xa5",
+    "😀".encode(), b"\xf0\x9f", b"\x98\x80", b"12", b"1.5", b"-1", b"e+", b"10", b"a,b", b"[[", b"]]", b'["', b'","', b"aa", b"aab",
+    b"\\ud8", b"3d\\u", b"de00", b"\x00", b"\x1f", b"a\x00", b"\\\\", b"\\\"\"", b"\"\"", b"\"\":", b"\xff",
+)  # fmt: skip
+EOS = 256 + len(PIECES)
+
+
+def byte_vocabulary(*, logits_width: int | None = None) -> Vocabulary:
+    """All single bytes, merged pieces that straddle every kind of boundary, an EOS, and padding."""
+    tokens: list[bytes | None] = [bytes([b]) for b in range(256)]
+    tokens += PIECES
+    tokens.append(None)
+    return Vocabulary.from_tokens(tokens, special={"<eos>": EOS}, eos_token_ids=[EOS], logits_width=logits_width or EOS + 70)
+
+
+STRING = Lexeme(dfa=ANY_STRING, skin=Skin.JSON_STRING)
+INTEGER = Lexeme(dfa=compile_pattern("-?(?:0|[1-9][0-9]*)", search=False))
+NUMBER = Lexeme(dfa=compile_pattern(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?", search=False))
+LITERALS = Lexeme(words=(b"false", b"null", b"true"))
+KEYS = (b"", b"a", b"aa", b"ab", b"abc", b"b", b'q"', b"\n", "é".encode(), "日本".encode(), "😀".encode(), b"a:1", b"\\")
+PATTERNS = ("^a", "b$", "^[a-c]*$", "^(ab)*$", "^[^a]+$", "é|日", "^.{2,3}$", "^[ab]$", "^[ab]{1,2}$", "^(aa|é)?$", "")
+
+
+def random_node(rng: random.Random, depth: int = 3) -> Node:
+    """A node whose language is not empty."""
+    pool: list[Callable[[random.Random, int], Node]] = [_scalar, _string, _words]
+    if depth > 0:
+        pool += [_object, _object, _array, _union, _lazy]
+    return rng.choice(pool)(rng, depth - 1)
+
+
+def _scalar(rng: random.Random, depth: int) -> Node:
+    return rng.choice((STRING, INTEGER, NUMBER, LITERALS))
+
+
+def _string(rng: random.Random, depth: int) -> Node:
+    dfa = compile_pattern(rng.choice(PATTERNS))
+    low = rng.choice((0, 0, 1, 2))
+    high = rng.choice((None, None, 2, 3, 5))
+    if not dfa.has_interval_lengths or dfa.char_bounds[0][0] > (high if high is not None else 9):
+        low, high = 0, None
+    most = dfa.char_bounds[1][0]
+    if most >= 0:
+        low = min(low, int(most))
+    return Lexeme(dfa=dfa, min_chars=low, max_chars=high, skin=Skin.JSON_STRING)
+
+
+def _words(rng: random.Random, depth: int) -> Node:
+    words = tuple(sorted(rng.sample(KEYS, rng.randint(1, 5))))
+    dfa = compile_pattern(rng.choice(PATTERNS)) if rng.random() < 0.2 else None
+    return Lexeme(words=words, dfa=dfa, skin=Skin.JSON_STRING)
+
+
+def _object(rng: random.Random, depth: int) -> Node:
+    keys = tuple(sorted(rng.sample(KEYS, rng.randint(0, 4))))
+    values = tuple(None if rng.random() < 0.1 else random_node(rng, depth) for _ in keys)
+    required = tuple(v is not None and rng.random() < 0.4 for v in values)
+    extra, extra_values = None, ()
+    if rng.random() < 0.6:
+        extra = ANY_STRING if rng.random() < 0.5 else compile_pattern(rng.choice(PATTERNS))
+        extra_values = (random_node(rng, depth),)
+    possible = sum(v is not None for v in values)
+    low, high = rng.choice((0, 0, 1, 2)), rng.choice((None, None, 1, 2, 3))
+    if extra is not ANY_STRING:
+        low = min(low, possible)
+    if high is not None:
+        high = max(high, sum(required), low)
+    rank = None
+    if rng.random() < 0.3:
+        order = list(range(len(keys)))
+        rng.shuffle(order)
+        rank = tuple(order)
+    shape = ObjectShape(keys, values, required, rank, extra, extra_values, low, high)
+    return Frame(object_layout(_whitespace(rng)), shape)
+
+
+def _array(rng: random.Random, depth: int) -> Node:
+    prefix = tuple(random_node(rng, depth) for _ in range(rng.choice((0, 0, 1, 2))))
+    rest = random_node(rng, depth) if rng.random() < 0.8 else None
+    low, high = rng.choice((0, 0, 1, 2)), rng.choice((None, None, 2, 3))
+    if rest is None:
+        low = min(low, len(prefix))
+    return Frame(array_layout(_whitespace(rng)), ArrayShape(prefix, rest, low, high))
+
+
+def _union(rng: random.Random, depth: int) -> Node:
+    return Union(tuple(random_node(rng, depth) for _ in range(rng.randint(1, 3))))
+
+
+def _lazy(rng: random.Random, depth: int) -> Node:
+    node = random_node(rng, depth)
+    return Lazy(lambda: node)
+
+
+def _whitespace(rng: random.Random) -> str:
+    return rng.choice(("flexible", "flexible", "compact", "single", "[ ]?"))

@@ -1,0 +1,86 @@
+"""The kernels against the reference interpreter, token by token, on random grammars and random walks."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+
+from constrain.automata.compiled import Grammar
+from constrain.automata.matcher import Matcher
+from constrain.automata.oracle import Oracle
+
+from .grammars import EOS, byte_vocabulary, random_node
+
+VOCABULARY = byte_vocabulary()
+WORDS = (VOCABULARY.size + 31) // 32
+
+
+def mask_of(matcher: Matcher) -> set[int]:
+    row = np.full((1, WORDS), -1, np.int32)
+    matcher.fill_next_token_bitmask(row)
+    return set(np.flatnonzero(np.unpackbits(row.view(np.uint8), bitorder="little")).tolist())
+
+
+def oracle_mask(oracle: Oracle, threads: list) -> set[int]:
+    """Tokens whose bytes, replayed one by one, leave a thread alive; the EOS where the output may end."""
+    allowed = {EOS} if oracle.is_accepting(threads) else set()
+    for token in range(EOS):
+        data, now = VOCABULARY.token_bytes(token), threads
+        if not data or 0 in data:
+            continue
+        for byte in data:
+            now = oracle.advance(now, byte)
+            if not now:
+                break
+        else:
+            allowed.add(token)
+    return allowed
+
+
+def step(oracle: Oracle, threads: list, data: bytes) -> list:
+    for byte in data:
+        threads = oracle.advance(threads, byte)
+    return threads
+
+
+def walk(seed: int, steps: int) -> None:
+    rng = random.Random(seed)
+    grammar = Grammar(random_node(rng), VOCABULARY)
+    oracle, matcher = Oracle(grammar.root), grammar.matcher(max_rollback=None)
+    threads, text = oracle.start(), b""
+    trail = []
+    for _ in range(steps):
+        expected = oracle_mask(oracle, threads)
+        got = mask_of(matcher)
+        assert got == expected, (seed, text, [VOCABULARY.token_bytes(t) for t in sorted(got ^ expected)][:20], got - expected)
+        assert expected, f"dead end after {text!r}"
+        assert matcher.is_accepting() == (EOS in expected)
+        token = rng.choice(sorted(expected))
+        if token == EOS:
+            break
+        # a few tokens that are not allowed change nothing
+        for wrong in rng.sample(range(VOCABULARY.size), 3):
+            assert matcher.allows(wrong) == (wrong in expected)
+            if wrong not in expected:
+                assert not matcher.accept_token(wrong)
+        assert matcher.accept_token(token)
+        trail.append((threads, token))
+        data = VOCABULARY.token_bytes(token)
+        assert data is not None
+        text += data
+        threads = step(oracle, threads, data)
+        if rng.random() < 0.1 and trail:
+            back = rng.randint(1, len(trail))
+            matcher.rollback(back)
+            threads = trail[-back][0]
+            del trail[-back:]
+            text = b"".join(VOCABULARY.token_bytes(t) or b"" for _, t in trail)
+
+
+@pytest.mark.parametrize("block", range(10))
+def test_masks_equal_the_oracle_on_random_walks(block: int) -> None:
+    """In every state of a random walk, each token's bit says whether its bytes survive in the interpreter."""
+    for seed in range(block * 12, block * 12 + 12):
+        walk(seed, 14)
