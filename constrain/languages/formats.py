@@ -26,8 +26,8 @@ from typing import NamedTuple
 from .._limits import Limits
 from .dfa import DFA
 from .operations import with_length
-from .pattern import compile_node
 from .parser import parse
+from .pattern import compile_node
 
 __all__ = ["FORMATS", "format_language", "format_string"]
 
@@ -235,7 +235,7 @@ def format_string(name: str, draft: str | None = None) -> tuple[DFA, int, int | 
     meta-schema; None is the latest. A bound other than (0, None) is given for host names only; it needs no counting in
     states, as with an upper bound alone a prefix is viable while the least rest fits.
     """
-    if name not in FORMATS or name in _SINCE and draft is not None and "20" not in draft:
+    if name not in FORMATS or (name in _SINCE and draft is not None and "20" not in draft):
         return None
     return _unbounded(name), 0, FORMATS[name].most
 

@@ -11,9 +11,7 @@ _CELLS = 2_000_000
 """Table cells that refinement may visit; a longer one is given up, as a larger automaton is merely slower."""
 
 
-def merge_equal(
-    table: NDArray[np.int32], labels: NDArray[np.int32]
-) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+def merge_equal(table: NDArray[np.int32], labels: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """The minimal automaton of a trim one; state 0 stays state 0, the others keep the order of their first members."""
     n = len(labels)
     if n < 2:

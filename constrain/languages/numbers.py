@@ -24,6 +24,7 @@ import numpy as np
 from .._errors import LimitError
 from .._limits import Limits
 from .dfa import DFA
+from .integers import integer_range
 from .operations import EMPTY_LANGUAGE, assemble
 
 __all__ = ["Number", "fraction_language", "number_language", "number_literal"]
@@ -38,6 +39,8 @@ _NONE: list[Any] = [None] * 15
 
 _MANTISSA = 16
 """Digits after the point of a mantissa that integrality looks at."""
+_LONG = 13_000
+"""Bits of the longest integer bound; about 3,900 digits, below what the interpreter refuses to print."""
 _LESS, _GREATER = -1, -2
 _START, _MINUS, _ZERO, _INTEGER, _POINT, _FRACTION, _E, _SIGN, _EXPONENT = range(9)
 
@@ -346,7 +349,7 @@ class _Automaton:
             whole_number = not last
             good = all(d.divides(r, min(places, d.scale)) for d, r in zip(self.divisors, remainders, strict=True))
         else:
-            _, negative, mantissa, last, zero, minus, exponent, value = state
+            _, _negative, mantissa, last, zero, minus, exponent, value = state
             orders = []
             for bound, order, read in zip(bounds, mantissa, exponent, strict=True):
                 if not zero and bound.digits:
@@ -405,6 +408,11 @@ def _language(
         if high is not None:
             most = high[0].numerator // high[0].denominator
             high = Fraction(most - (high[1] and most == high[0])), False
+        if not divisors:
+            ends = [None if bound is None else int(bound[0]) for bound in (low, high)]
+            if any(end is not None and end.bit_length() > _LONG for end in ends):
+                raise LimitError("max_states", limits.max_states, "digits of a bound")
+            return integer_range(*ends, name)
     if low is not None and high is not None and (low[0] > high[0] or (low[0] == high[0] and (low[1] or high[1]))):
         return EMPTY_LANGUAGE
     positive = _magnitudes(low, high, False, limits.max_states)
@@ -418,7 +426,9 @@ def _tighter(
     inclusive: Number | None, exclusive: Number | None, lower: bool, max_digits: int
 ) -> tuple[Fraction, bool] | None:
     """(value, strict) of the narrower of two bounds on one side."""
-    found = [(_fraction(v, max_digits), strict) for v, strict in ((inclusive, False), (exclusive, True)) if v is not None]
+    found = [
+        (_fraction(v, max_digits), strict) for v, strict in ((inclusive, False), (exclusive, True)) if v is not None
+    ]
     if not found:
         return None
     return max(found) if lower else min(found, key=lambda bound: (bound[0], not bound[1]))

@@ -238,7 +238,7 @@ def _holds_for_all_pairs(a: DFA, b: DFA, test: Callable[[int, int], bool], needs
 def with_length(dfa: DFA, least: int, most: int | None, limits: Limits | None = None) -> DFA:
     """Words of `dfa` of `least` to `most` characters (None: no upper bound), by counting in the states."""
     limits = limits or Limits()
-    if dfa.is_empty or least <= 0 and most is None:
+    if dfa.is_empty or (least <= 0 and most is None):
         return dfa
     nearest, farthest = (bound.tolist() for bound in dfa.char_bounds)
     table = dfa.table.tolist()
@@ -252,12 +252,14 @@ def with_length(dfa: DFA, least: int, most: int | None, limits: Limits | None = 
         count = state[1]
         for target, weight in zip(table[state[0]], weights, strict=True):
             after = count + weight
-            if target < 0 or most is not None and after + nearest[target] > most or -1 < farthest[target] < least - after:
+            if (
+                target < 0
+                or (most is not None and after + nearest[target] > most)
+                or -1 < farthest[target] < least - after
+            ):
                 found.append(None)
             else:
                 found.append((target, min(after, least) if most is None else after))
         return found
 
-    return assemble(
-        dfa.classes, (0, 0), moves, lambda state: labels[state[0]] if state[1] >= least else -1, limits
-    )
+    return assemble(dfa.classes, (0, 0), moves, lambda state: labels[state[0]] if state[1] >= least else -1, limits)

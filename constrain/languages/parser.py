@@ -144,7 +144,7 @@ class _Parser:
         if stop < 0:
             return None
         low, comma, high = text[at + 1 : stop].partition(",")
-        if not (low.isascii() and low.isdigit() or not low and comma and self.python):
+        if not ((low.isascii() and low.isdigit()) or (not low and comma and self.python)):
             return None
         if high and not (high.isascii() and high.isdigit()):
             return None
@@ -303,7 +303,7 @@ class _Parser:
         if char in "bB":
             self.at += 1
             return word_boundary(self.shorthand("w"), char == "B"), False
-        if char in "123456789" or char == "k" and not self.python:
+        if char in "123456789" or (char == "k" and not self.python):
             raise self.fail("back-references are not regular", begin)
         if char == "A" and self.python:
             self.at += 1
@@ -408,7 +408,7 @@ class _Parser:
             members = _BINARY[expression]
         else:
             key, equals, value = expression.partition("=")
-            if equals and (key not in _PROPERTIES or not value) or not key.replace("_", "").isalnum():
+            if (equals and (key not in _PROPERTIES or not value)) or not key.replace("_", "").isalnum():
                 raise self.fail(f"unknown property {expression!r}", begin)
             try:
                 members = charsets.property_set(f"\\p{{{expression}}}")
@@ -478,9 +478,7 @@ def _unicode_shorthand(kind: str) -> CharSet:
     if found is None:
         tests = {"d": str.isdecimal, "s": str.isspace, "w": lambda c: c.isalnum() or c == "_"}
         test = tests[kind]
-        found = _shorthands[kind] = charsets.make(
-            (code, code) for code in range(charsets.MAX + 1) if test(chr(code))
-        )
+        found = _shorthands[kind] = charsets.make((code, code) for code in range(charsets.MAX + 1) if test(chr(code)))
     return found
 
 

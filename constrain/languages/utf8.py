@@ -7,6 +7,7 @@ byte automaton is a state of the character automaton, or a pair of a deeper node
 
 from __future__ import annotations
 
+import itertools
 from bisect import bisect_right
 from functools import lru_cache
 from typing import NamedTuple
@@ -42,6 +43,7 @@ def _trie(ranges: tuple[tuple[int, int, int], ...]) -> _Trie:
     index = {number: i for i, number in enumerate(classes)}
     lows = [low for low, _, _ in ranges]
     found: tuple[dict[tuple[int, ...], tuple[int, int]], ...] = ({}, {}, {})
+
     def node(base: int, depth: int, least: int) -> tuple[int, int] | None:
         """(depth, number) of the node for the 64**depth code points from `base`; (0, class) is a leaf."""
         width = 64**depth
@@ -86,7 +88,7 @@ def _trie(ranges: tuple[tuple[int, int, int], ...]) -> _Trie:
     full = np.array(rows, np.int32)
     columns, groups = np.unique(full, axis=1, return_inverse=True)
     bounds = [offset - len(classes) for offset in offsets[1:]]
-    levels = tuple(np.ascontiguousarray(columns[a:b]) for a, b in zip(bounds, bounds[1:], strict=False) if b > a)
+    levels = tuple(np.ascontiguousarray(columns[a:b]) for a, b in itertools.pairwise(bounds) if b > a)
     return _Trie(groups.reshape(-1).astype(np.uint8), (*levels, columns[-1:]), classes)
 
 
@@ -167,7 +169,7 @@ def _expand(
     max_states: int,
     name: str | None,
 ) -> DFA:
-    n, n_classes = table.shape
+    n, _n_classes = table.shape
     classes = np.zeros(256, np.uint8)
     number_of: dict[int, int] = {}
     wide: list[tuple[int, int, int]] = []

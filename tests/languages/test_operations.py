@@ -16,7 +16,19 @@ from constrain.languages.dfa import DFA
 from constrain.languages.operations import ANY_STRING, EMPTY_LANGUAGE, EMPTY_STRING
 from constrain.languages.pattern import compile_pattern
 
-PATTERNS = ["^(ab)*$", "^a?b{1,3}$", "é", "^[^a]*$", "^(a|éb)*c?$", "^$", "[]", "a.c", "^(aa|b)+$", "(?!^a)b", "^.{2,4}$"]
+PATTERNS = [
+    "^(ab)*$",
+    "^a?b{1,3}$",
+    "é",
+    "^[^a]*$",
+    "^(a|éb)*c?$",
+    "^$",
+    "[]",
+    "a.c",
+    "^(aa|b)+$",
+    "(?!^a)b",
+    "^.{2,4}$",
+]
 TEXTS = ["".join(letters) for size in range(5) for letters in itertools.product("abé", repeat=size)]
 WORDS = [text.encode() for text in TEXTS]
 pattern = st.sampled_from(PATTERNS)
@@ -66,7 +78,16 @@ def test_any_string_is_utf8() -> None:
     assert ANY_STRING.n_states == 8
     for code in [0, 0x7F, 0x80, 0x7FF, 0x800, 0xD7FF, 0xE000, 0xFFFF, 0x10000, 0x10FFFF]:
         assert ANY_STRING.accepts(chr(code).encode())
-    for wrong in [b"\x80", b"\xc0\xaf", b"\xc1\x80", b"\xe0\x9f\xbf", b"\xed\xa0\x80", b"\xf0\x8f\xbf\xbf", b"\xf4\x90\x80\x80", b"\xc3"]:
+    for wrong in [
+        b"\x80",
+        b"\xc0\xaf",
+        b"\xc1\x80",
+        b"\xe0\x9f\xbf",
+        b"\xed\xa0\x80",
+        b"\xf0\x8f\xbf\xbf",
+        b"\xf4\x90\x80\x80",
+        b"\xc3",
+    ]:
         assert not ANY_STRING.accepts(wrong)
         with pytest.raises(UnicodeDecodeError):
             wrong.decode()

@@ -164,7 +164,9 @@ def test_counts_become_bounds(pattern: str, least: int, most: int | None) -> Non
     assert dfa.has_interval_lengths
 
 
-@pytest.mark.parametrize("pattern", ["[a-z]{1,64}", "^[a-z]{1,64}", "^a{1,40}b{1,40}$", "^(ab){1,64}$", "^a?b{1,64}$", "^a{40}|b$"])
+@pytest.mark.parametrize(
+    "pattern", ["[a-z]{1,64}", "^[a-z]{1,64}", "^a{1,40}b{1,40}$", "^(ab){1,64}$", "^a?b{1,64}$", "^a{40}|b$"]
+)
 def test_counts_that_stay(pattern: str) -> None:
     dfa, low, high = compile_string_pattern(pattern)
     assert (low, high) == (0, None)
