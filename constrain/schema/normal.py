@@ -5,7 +5,8 @@ of two shapes is expressible far more often than a bare complement:
 
     1. the plain keywords of the schema and of everything it joins through allOf and $ref
     2. anyOf, oneOf, if/then/else, not, dependencies
-    3. unevaluatedProperties and unevaluatedItems, where what was evaluated is known
+
+Schemas with unevaluatedProperties or unevaluatedItems are taken apart further, in `unevaluated`.
 
 Closing (`settled`) turns a form into the shapes that the grammar can run: `contains` and `uniqueItems` are resolved
 or refused.
@@ -30,6 +31,7 @@ from .keys import Keys
 from .options import Options
 from .report import Report
 from .signals import InProgress, Refusal
+from .unevaluated import Worlds
 
 __all__ = ["Normaliser"]
 
@@ -57,6 +59,7 @@ class Normaliser:
         self.anything = Form(NULL | FALSE | TRUE, text.ANY, num.ANY, (self.free_members,), (self.free_items,))
         self.emptiness = Emptiness(self)
         self.keys = Keys(self)
+        self.worlds = Worlds(self)
         self.algebra.form = self.form
         self.algebra.inhabited = self.emptiness.inhabited
         self.algebra.members_inhabited = self.emptiness.members
@@ -138,10 +141,17 @@ class Normaliser:
     # one schema
 
     def _of_schema(self, location: Location) -> Form:
+        unevaluated = _UNEVALUATED & fields(location).keys()
+        if unevaluated:
+            try:
+                return self.worlds.form(location)
+            except Refusal as refusal:
+                for keyword in sorted(unevaluated):
+                    self.refuse(location, keyword, refusal.reason)
         joined, separate = self._conjuncts(location)
         form = self.anything
         for part in joined:
-            plain = self._plain(part)
+            plain = self.plain(part)
             form = plain if form is self.anything else self.algebra.meet(form, plain)
         for goal in separate:
             form = self.algebra.meet(form, self.form(goal))
@@ -149,9 +159,6 @@ class Normaliser:
             keywords = fields(part)
             if not _BRANCHING.isdisjoint(keywords):
                 form = self._branches(form, part, keywords)
-        keywords = fields(location)
-        if not _UNEVALUATED.isdisjoint(keywords):
-            form = self._unevaluated(form, location, keywords, joined, separate)
         return form
 
     def _conjuncts(self, location: Location) -> tuple[list[Location], list[Goal]]:
@@ -176,7 +183,7 @@ class Normaliser:
                     separate.append(goal)
         return joined, separate
 
-    def _plain(self, location: Location) -> Form:
+    def plain(self, location: Location) -> Form:
         """The keywords that speak about one type each, and type, enum and const."""
         keywords = fields(location)
         named = keywords.get("type")
@@ -320,7 +327,7 @@ class Normaliser:
             form = self._or_refuse(lambda: algebra.minus(base, unwanted), base, location, "not")
         for keyword in ("dependencies", "dependentRequired", "dependentSchemas"):
             for key, dependency in keywords.get(keyword, {}).items():
-                form = self._dependency(form, location, keyword, key, dependency)
+                form = self.dependency(form, location, keyword, key, dependency)
         return form
 
     def _conditional(self, form: Form, location: Location, keywords: dict[str, Any]) -> Form:
@@ -338,7 +345,7 @@ class Normaliser:
 
         return self._or_refuse(either, form, location, "if")
 
-    def _dependency(self, form: Form, location: Location, keyword: str, key: str, dependency: Any) -> Form:
+    def dependency(self, form: Form, location: Location, keyword: str, key: str, dependency: Any) -> Form:
         """Objects without the key, or with it and what it asks for."""
         if not form.objects:
             return form
@@ -362,58 +369,6 @@ class Normaliser:
             objects.extend(algebra.meet(one, absent).objects)
             objects.extend(algebra.meet(one, Form(objects=needed)).objects)
         return replace(form, objects=algebra._bounded(objects))
-
-    # unevaluated*
-
-    def _unevaluated(
-        self, form: Form, location: Location, keywords: dict[str, Any], joined: list[Location], separate: list[Goal]
-    ) -> Form:
-        """Where no branch decides what was evaluated, the unevaluated rest is the additional rest of all joined
-        schemas together.
-        """
-        branching = any(not _BRANCHING.isdisjoint(fields(part)) for part in joined) or any(
-            goal.kind != Kind.NONE for goal in separate
-        )
-        goals = self.goals
-        for keyword in ("unevaluatedProperties", "unevaluatedItems"):
-            if keyword not in keywords:
-                continue
-            rest = goals.child(location, keyword)
-            if rest is goals.all:
-                continue
-            if branching:
-                self.refuse(location, keyword, "what was evaluated depends on the branch taken")
-                continue
-            if keyword == "unevaluatedProperties":
-                if any("additionalProperties" in fields(part) for part in joined):
-                    continue
-                known = {key: goals.all for part in joined for key in fields(part).get("properties", ())}
-                patterns = {
-                    pattern: goals.all for part in joined for pattern in fields(part).get("patternProperties", ())
-                }
-                rule = Rule(tuple(patterns.items()), rest)
-                form = self.algebra.meet(
-                    form, replace(self.anything, objects=(Members(known, (rule,), states_rest=True),))
-                )
-            else:
-                form = self._unevaluated_items(form, location, rest, joined)
-        return form
-
-    def _unevaluated_items(self, form: Form, location: Location, rest: Goal, joined: list[Location]) -> Form:
-        length = 0
-        for part in joined:
-            keywords = fields(part)
-            items = keywords.get("items")
-            if (items is not None and not isinstance(items, list)) or (
-                isinstance(items, list) and "additionalItems" in keywords
-            ):
-                return form
-            if "contains" in keywords:
-                self.refuse(location, "unevaluatedItems", "what was evaluated depends on contains")
-                return form
-            length = max(length, len(keywords.get("prefixItems", ())), len(items or ()))
-        shape = Items((self.goals.all,) * length, rest)
-        return self.algebra.meet(form, replace(self.anything, arrays=(shape,)))
 
     # closing
 
