@@ -46,7 +46,7 @@ def char_bounds(dfa: DFA) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         least[state] = 0
     layer, distance = accepting, 0
     while layer:
-        following = []
+        following: list[int] = []
         for state in layer:  # grows while it is read: edges of weight 0 stay in the layer
             if least[state] != distance:
                 continue
@@ -75,8 +75,8 @@ def char_bounds(dfa: DFA) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
 def has_interval_lengths(dfa: DFA) -> bool:
     """See DFA.has_interval_lengths. Exact.
 
-    If from every state the intervals of its successors, one step later, leave no gap (0 included where it accepts), then
-    by induction over the length every count between the bounds is reached; and a gap is a count that is not.
+    If from every state the intervals of its successors, one step later, leave no gap (0 included where it accepts),
+    then by induction over the length every count between the bounds is reached; and a gap is a count that is not.
     """
     if dfa.is_empty:
         return True

@@ -114,7 +114,7 @@ def _case_families() -> dict[int, tuple[int, ...]]:
 
 def case_closure(chars: CharSet) -> CharSet:
     """`chars` and everything that differs from a member only in case."""
-    extra = []
+    extra: list[tuple[int, int]] = []
     families = _case_families()
     for lo, hi in chars:
         if hi - lo > len(families):

@@ -45,8 +45,8 @@ def _by_low_then_widest(member: tuple[int, float, int]) -> tuple[int, float]:
 class CharAutomaton:
     """ranges: (low, high, class) for every scalar value, in order.
 
-    edges: (source, mask of classes, target), disjoint masks per source. State 0 is the start; the automaton need not be trim or minimal. simple: determinisation made no choices, so that
-    minimising is not worth while.
+    edges: (source, mask of classes, target), with disjoint masks per source. State 0 is the start; the automaton need
+    not be trim or minimal. simple: determinisation made no choices, so that minimising is not worth while.
     """
 
     ranges: list[tuple[int, int, int]]
@@ -465,8 +465,8 @@ def build(node: Node, *, search: bool, max_states: int, source: str = "") -> Cha
         node = _without_start(node)
         builder.prepare([node, anything])
         return builder.run(frozenset((builder.follow(node, DONE),)))
-    anchored = []
-    floating = []
+    anchored: list[Node] = []
+    floating: list[Node] = []
     for branch in node.a if node.kind == Kind.ALT else (node,):
         branch = _without_edges(branch)
         (anchored if branch.anchored else floating).append(branch)

@@ -8,9 +8,9 @@ generated is valid, and the text here says what is left out:
                       offsets of whole and half hours
     hostname          RFC 1123 without labels that have "--" in their third place: they stand for Punycode, whose
                       validity only decoding can tell
-    idn-hostname      RFC 5891-5893 without such labels; a name with right-to-left letters has them first in every label,
-                      and no Latin letters or ASCII digits; at most 63 characters (that the encoded labels have at most
-                      63 octets is not checked further)
+    idn-hostname      RFC 5891-5893 without such labels; a name with right-to-left letters has them first in every
+                      label, and no Latin letters or ASCII digits; at most 63 characters (that the encoded labels have
+                      at most 63 octets is not checked further)
     regex             ECMA-262 with groups at most two deep, no names or back-references, ranges within a-z, A-Z or 0-9
     email, idn-email  RFC 5321 and 6531; local part of at most 64 characters, 33 where it has escapes
     others            as in the RFC named beside them, exactly
@@ -169,9 +169,10 @@ def _regex() -> str:
         for first, last in ("az", "AZ", "09")
         for low in map(chr, range(ord(first), ord(last) + 1))
     )
-    escape = rf"\\(?:[dDwWsStnrvf^$\\.*+?()\[\]{{}}|/]|c[A-Za-z]|x{_HEX}{{2}}|u{_HEX}{{4}}|[pP]\{{(?:L[ulotm]?|N[dlo]?|P|S|Z)\}})"
+    category = r"[pP]\{(?:L[ulotm]?|N[dlo]?|P|S|Z)\}"
+    escape = rf"\\(?:[dDwWsStnrvf^$\\.*+?()\[\]{{}}|/]|c[A-Za-z]|x{_HEX}{{2}}|u{_HEX}{{4}}|{category})"
     member = rf"(?:{escape}|\\[b\-]|{ranges}|[^\[\]\\\-^])"
-    brackets = rf"\[\^?-?(?:{member})*-?\]".replace(r"(?:(?:", r"(?:(?:")
+    brackets = rf"\[\^?-?(?:{member})*-?\]"
     pairs = "|".join(f"{low},[{low}-9]" for low in range(10))
     count = rf"\{{(?:[0-9]{{1,3}},?|{pairs}|[0-9],[1-9][0-9]{{1,2}})\}}"
     quantifier = rf"(?:(?:[*+?]|{count})\??)?"
@@ -247,6 +248,6 @@ def _counted(name: str) -> DFA:
 
 
 def format_language(name: str, draft: str | None = None) -> DFA | None:
-    """As format_string, with the bounds counted in the states. Slow and large for host names, where there is a bound."""
+    """As format_string, with the bounds counted in the states, which is slow and large for host names."""
     found = format_string(name, draft)
     return None if found is None else _counted(name)

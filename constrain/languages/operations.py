@@ -1,7 +1,7 @@
 """Boolean algebra, lengths and products of byte automata.
 
-Every operation is a product: states are tuples of states, found from the start by breadth, then trimmed and merged where
-equal. A component that may be dead (-1) stays in the tuple; one that must live prunes the search.
+Every operation is a product: states are tuples of states, found from the start by breadth, then trimmed and merged
+where equal. A component that may be dead (-1) stays in the tuple; one that must live prunes the search.
 """
 
 from __future__ import annotations

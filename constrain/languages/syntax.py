@@ -54,7 +54,7 @@ class Kind(IntEnum):
 
 
 class Node:
-    """nullable: may match the empty string somewhere. pure: holds no assertion, so its matches depend on nothing around.
+    """nullable: may match the empty string somewhere. pure: holds no assertion, so its matches depend on nothing else.
 
     anchored: cannot match but at the very start. length: characters of every match, or None where they differ.
     """

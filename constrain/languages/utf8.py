@@ -1,8 +1,9 @@
 """From automata over character classes to trim DFAs over UTF-8 bytes (RFC 3629: no surrogates, no overlong forms).
 
-Non-ASCII classes are spelled by a *trie* that depends on the partition alone: node 0 is where a character begins, and
-every node maps the bytes 0x80..0xFF, grouped by how all nodes treat them, to a deeper node or to a class. A state of the
-byte automaton is a state of the character automaton, or a pair of a deeper node and the targets of the classes below it.
+Non-ASCII classes are spelled by a *trie* that depends on the partition alone: its root is where a character begins, and
+every node maps the bytes 0x80..0xFF, grouped by how all nodes treat them, to a deeper node or to a class. A state of
+the byte automaton is a state of the character automaton, or a pair of a deeper node and the targets of the classes
+below it.
 """
 
 from __future__ import annotations
@@ -24,6 +25,11 @@ __all__ = ["EMPTY_LANGUAGE", "any_string", "finish", "to_bytes"]
 EMPTY_LANGUAGE = DFA(np.zeros(256, np.uint8), np.zeros((0, 1), np.int32), np.zeros(0, np.int32))
 
 
+_Child = tuple[int, int]
+"""(depth, number) of a node among those of its depth; depth 0 is a class."""
+_Children = tuple[_Child | None, ...]
+
+
 class _Trie(NamedTuple):
     """groups: uint8[128] group of the bytes from 0x80. levels: deepest first, int32[nodes, groups]: value numbers.
 
@@ -42,34 +48,30 @@ def _trie(ranges: tuple[tuple[int, int, int], ...]) -> _Trie:
     classes = tuple(sorted({number for _, _, number in ranges}))
     index = {number: i for i, number in enumerate(classes)}
     lows = [low for low, _, _ in ranges]
-    found: tuple[dict[tuple[int, ...], tuple[int, int]], ...] = ({}, {}, {})
+    found: tuple[dict[_Children, _Child], ...] = ({}, {}, {})
+    uniform: dict[tuple[int, int], _Child | None] = {}
 
-    def node(base: int, depth: int, least: int) -> tuple[int, int] | None:
-        """(depth, number) of the node for the 64**depth code points from `base`; (0, class) is a leaf."""
+    def intern(depth: int, children: _Children) -> _Child | None:
+        table = found[depth - 1]
+        return table.setdefault(children, (depth, len(table))) if any(children) else None
+
+    def node(base: int, depth: int, least: int) -> _Child | None:
+        """The node for the 64**depth code points from `base`, of which those below `least` are spelled shorter."""
         width = 64**depth
         i = bisect_right(lows, base) - 1
         if base >= least and i >= 0 and base + width - 1 <= ranges[i][1]:
+            number = index[ranges[i][2]]
             if depth == 0:
-                return 0, index[ranges[i][2]]
-            key: tuple[object, ...] = (depth, "uniform", ranges[i][2])
-            if key not in uniform:
-                child = node(base, depth - 1, least)
-                uniform[key] = intern(depth, (child,) * 64)
-            return uniform[key]
+                return 0, number
+            if (depth, number) not in uniform:
+                uniform[depth, number] = intern(depth, (node(base, depth - 1, least),) * 64)
+            return uniform[depth, number]
         outside = (i < 0 or ranges[i][1] < base) and (i + 1 == len(lows) or lows[i + 1] >= base + width)
         if depth == 0 or base + width <= least or outside:
             return None
         return intern(depth, tuple(node(base + k * (width // 64), depth - 1, least) for k in range(64)))
 
-    uniform: dict[tuple[object, ...], tuple[int, int] | None] = {}
-
-    def intern(depth: int, children: tuple[tuple[int, int] | None, ...]) -> tuple[int, int] | None:
-        if not any(children):
-            return None
-        table = found[depth - 1]
-        return table.setdefault(children, (depth, len(table)))  # type: ignore[arg-type, return-value]
-
-    root: list[tuple[int, int] | None] = [None] * 64
+    root: list[_Child | None] = [None] * 64
     for lead in range(0xC2, 0xE0):
         root[lead - 0xC0] = node((lead - 0xC0) << 6, 1, 0x80)
     for lead in range(0xE0, 0xF0):
@@ -80,10 +82,10 @@ def _trie(ranges: tuple[tuple[int, int, int], ...]) -> _Trie:
     for table in found:
         offsets.append(offsets[-1] + len(table))
 
-    def value(child: tuple[int, int] | None) -> int:
+    def value(child: _Child | None) -> int:
         return -1 if child is None else offsets[child[0]] + child[1]
 
-    rows = [[*map(value, children), *[-1] * 64] for table in found for children in table]
+    rows = [[*[value(child) for child in children], *[-1] * 64] for table in found for children in table]
     rows.append([-1] * 64 + [value(child) for child in root])
     full = np.array(rows, np.int32)
     columns, groups = np.unique(full, axis=1, return_inverse=True)

@@ -123,8 +123,21 @@ def test_with_length(text: str, least: int, most: int | None) -> None:
     check_trim(bounded)
 
 
-LENGTHS = ["^(ab)*$", "^(ab|c)*$", "^a{2,5}$", "^a(bcd)?$", "^(a|bb|cccc)$", "^é{3}|x$", "^(é|😀)*a?$", "^.{0,3}$", "^(abc|de|f)+$",
-           "^(ab)*c?$", "^(aaa|aa)*$", "^x(aaa|aa)*$", "^((ab)*c|d)$"]  # fmt: skip
+LENGTHS = [
+    "^(ab)*$",
+    "^(ab|c)*$",
+    "^a{2,5}$",
+    "^a(bcd)?$",
+    "^(a|bb|cccc)$",
+    "^é{3}|x$",
+    "^(é|😀)*a?$",
+    "^.{0,3}$",
+    "^(abc|de|f)+$",
+    "^(ab)*c?$",
+    "^(aaa|aa)*$",
+    "^x(aaa|aa)*$",
+    "^((ab)*c|d)$",
+]
 
 
 @pytest.mark.parametrize("text", LENGTHS)
@@ -198,8 +211,11 @@ def test_counts_of_infinite_languages() -> None:
 def test_limits() -> None:
     small = Limits(max_states=50)
     a, b = compile_pattern("^(.{7})*$"), compile_pattern("^(.{11})*$")
-    for act in (lambda: ops.intersect(a, b, small), lambda: ops.with_length(ANY_STRING, 0, 99, small),
-                lambda: ops.from_words([b"x" * 99], small)):  # fmt: skip
+    for act in (
+        lambda: ops.intersect(a, b, small),
+        lambda: ops.with_length(ANY_STRING, 0, 99, small),
+        lambda: ops.from_words([b"x" * 99], small),
+    ):
         with pytest.raises(LimitError) as caught:
             act()
         assert caught.value.limit == "max_states"
