@@ -106,10 +106,36 @@ class Algebra:
         self, a: tuple[Any, ...], b: tuple[Any, ...], minus: Callable[[Any, Any], list[Any]]
     ) -> tuple[Any, ...]:
         for other in b:
-            if not a:
-                break
-            a = self._bounded([part for shape in a for part in minus(shape, other)])
+            parts = [part for shape in a for part in minus(shape, other)]
+            a = self._bounded(self._without_subsets(parts) if len(parts) > len(a) else parts)
         return a
+
+    def _without_subsets(self, shapes: list[Any]) -> list[Any]:
+        """Drop shapes that show themselves to be part of another: differences produce many."""
+        kept: list[Any] = []
+        for shape in shapes:
+            if isinstance(shape, Items) or not any(self._includes(other, shape) for other in kept):
+                kept = [other for other in kept if isinstance(other, Items) or not self._includes(shape, other)]
+                kept.append(shape)
+        return kept
+
+    def _includes(self, a: Members, b: Members) -> bool:
+        """Whether b is part of a for a reason that shows in the parts."""
+        if not (
+            a.required.keys() <= b.required.keys() and set(a.names) <= set(b.names) and set(a.rules) <= set(b.rules)
+        ):
+            return False
+        if a.low > max(b.low, len(b.required)) or (a.high is not None and (b.high is None or b.high > a.high)):
+            return False
+        return all(self._narrower(self.member(b, k), self.member(a, k)) for k in {**a.declared, **b.declared})
+
+    def _narrower(self, x: Goal, y: Goal) -> bool:
+        if x is y or y is self.goals.all or x is self.goals.none:
+            return True
+        if y.kind == Kind.OR and x in y.parts:
+            return True
+        parts = x.parts if x.kind == Kind.AND else (x,)
+        return all(part in parts for part in y.parts) if y.kind == Kind.AND else y in parts
 
     def _bounded(self, shapes: list[Any]) -> tuple[Any, ...]:
         if len(shapes) > self.limits.max_alternatives:

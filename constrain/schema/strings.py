@@ -91,7 +91,7 @@ def of_words(words: Iterable[str]) -> Strings:
 
 def known_format(name: str) -> bool:
     """Whether the format is enforced; any other is an annotation."""
-    return name in FORMATS and "-draft" not in name
+    return name in FORMATS
 
 
 class Lexicon:
@@ -117,8 +117,7 @@ class Lexicon:
                 dfa = compile_pattern(text, dialect="ecma", search=True, limits=self.limits)
             else:
                 found = format_language(text, self.draft)
-                assert found is not None, "unknown formats are no atoms"
-                dfa = found
+                dfa = ANY_STRING if found is None else found  # the draft at hand may not have it
             self._automata[kind, text] = dfa
         return dfa
 
@@ -192,9 +191,7 @@ class Lexicon:
             if kind == "pattern":
                 dfa, least, most = compile_string_pattern(text, dialect="ecma", search=True, limits=self.limits)
             else:
-                split = format_string(text, self.draft)
-                assert split is not None, "unknown formats are no atoms"
-                dfa, least, most = split
+                dfa, least, most = format_string(text, self.draft) or (ANY_STRING, 0, None)
             low = max(low, least)
             high = most if high is None else high if most is None else min(high, most)
         else:
@@ -211,8 +208,9 @@ class Lexicon:
             low = 0
         if high is not None and 0 <= most <= high:
             high = None
-        if (low or high is not None) and not dfa.has_interval_lengths:
-            dfa, low, high = operations.with_length(dfa, low, high, self.limits), 0, None
+        if low and high is not None and not dfa.has_interval_lengths:
+            # with one bound alone the shortest or the longest rest decides; so only the lower one goes into states
+            dfa, low = operations.with_length(dfa, low, None, self.limits), 0
         return dfa, low, high
 
     def automaton(self, clause: Clause) -> DFA:
