@@ -164,8 +164,6 @@ class Divisor:
 
     def divides(self, state: tuple[int, int], places: int) -> bool:
         """places: digits read after the point."""
-        for _ in range(self.scale - places):
-            if state == (0, self.zeros):
-                return True
-            state = self.step(state, 0)
-        return state == (0, self.zeros)
+        remainder, run = state
+        more = run + self.scale - places - self.zeros
+        return more >= 0 and remainder * pow(10, more, self.base) % self.base == 0
