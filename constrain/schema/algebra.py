@@ -211,7 +211,7 @@ class Algebra:
         none = self.goals.none
         for key in b.required:
             if key not in a.required:
-                ways.append(replace(a, declared={**a.declared, key: none}, tags=None))
+                ways.append(replace(a, declared={**a.declared, key: none}, tags=None, undeclared=None))
         for key in {**b.declared, **a.declared, **a.required, **b.required}:
             wanted, given = self.member(b, key), self.member(a, key)
             if wanted is self.goals.all or wanted is given:
@@ -220,12 +220,20 @@ class Algebra:
             if failing is none or self.surely_empty(failing):
                 continue
             ways.append(
-                replace(a, declared={**a.declared, key: failing}, required={**a.required, key: None}, tags=None)
+                replace(
+                    a,
+                    declared={**a.declared, key: failing},
+                    required={**a.required, key: None},
+                    tags=None,
+                    undeclared=None,
+                )
             )
         if b.low > max(a.low, len(a.required)) and (a.high is None or a.high >= a.low):
-            ways.append(replace(a, high=b.low - 1 if a.high is None else min(a.high, b.low - 1), tags=None))
+            ways.append(
+                replace(a, high=b.low - 1 if a.high is None else min(a.high, b.low - 1), tags=None, undeclared=None)
+            )
         if b.high is not None and (a.high is None or a.high > b.high):
-            ways.append(replace(a, low=max(a.low, b.high + 1), tags=None))
+            ways.append(replace(a, low=max(a.low, b.high + 1), tags=None, undeclared=None))
         ways.extend(self._failing_rest(a, b))
         return [way for way in ways if not self._surely_void(way)]
 
@@ -262,7 +270,14 @@ class Algebra:
                 required = {**a.required, **dict.fromkeys(present)}
                 declared = {**a.declared, **absent}
                 ways.append(
-                    replace(a, declared=declared, required=required, low=max(a.low, len(required) + 1), tags=None)
+                    replace(
+                        a,
+                        declared=declared,
+                        required=required,
+                        low=max(a.low, len(required) + 1),
+                        tags=None,
+                        undeclared=None,
+                    )
                 )
         return ways
 

@@ -15,20 +15,11 @@ from typing import Any
 from urllib.parse import urldefrag
 
 from .._errors import LimitError
-from .._limits import Limits
 from .dialect import ANNOTATIONS, ASSERTIONS, TYPES, Draft, introduced
 from .document import Document, Location, Scope, join, json_type
-from .strings import known_format, parsed
+from .strings import is_risky, known_format, parsed
 
-__all__ = ["HARD", "scan"]
-
-HARD = frozenset(
-    "anyOf oneOf not if dependencies dependentSchemas dependentRequired contains uniqueItems "
-    "unevaluatedProperties unevaluatedItems propertyNames".split()
-)
-"""Keywords whose refusal or cost only the normal form can tell, so that it is computed for the whole document at
-compile.
-"""
+__all__ = ["scan"]
 
 _MAX_EXPONENT = 6000
 
@@ -147,7 +138,9 @@ def _schema_map(state: _Scan, location: Location, keyword: str, value: Any) -> N
 def _pattern_map(state: _Scan, location: Location, keyword: str, value: Any) -> None:
     _schema_map(state, location, keyword, value)
     for pattern in value:
-        _check_pattern(location, keyword, pattern, state.document.limits)
+        _check_pattern(state.document, location, keyword, pattern)
+    if len(value) > 1:
+        state.document.hard = True
 
 
 def _dependencies(state: _Scan, location: Location, keyword: str, value: Any) -> None:
@@ -247,7 +240,9 @@ def _names(state: _Scan, location: Location, keyword: str, value: Any) -> None:
 
 def _pattern(state: _Scan, location: Location, keyword: str, value: Any) -> None:
     _string(state, location, keyword, value)
-    _check_pattern(location, keyword, value, state.document.limits)
+    _check_pattern(state.document, location, keyword, value)
+    if "format" in location.schema:
+        state.document.hard = True
 
 
 def _format(state: _Scan, location: Location, keyword: str, value: Any) -> None:
@@ -285,8 +280,8 @@ _CHECKERS: dict[str, Callable[[_Scan, Location, str, Any], None]] = {
     **dict.fromkeys(("additionalProperties", "additionalItems", "then", "else"), _schema),
     **dict.fromkeys(("not", "if", "contains", "propertyNames"), _marked_hard(_schema)),
     **dict.fromkeys(("unevaluatedProperties", "unevaluatedItems"), _marked_hard(_schema)),
-    **dict.fromkeys(("anyOf", "oneOf"), _marked_hard(_schema_list)),
-    **dict.fromkeys(("allOf", "prefixItems"), _schema_list),
+    **dict.fromkeys(("allOf", "anyOf", "oneOf"), _marked_hard(_schema_list)),
+    "prefixItems": _schema_list,
     **dict.fromkeys(("properties", "definitions", "$defs"), _schema_map),
     **dict.fromkeys(
         (
@@ -313,7 +308,7 @@ _CHECKERS: dict[str, Callable[[_Scan, Location, str, Any], None]] = {
     "type": _type,
     "enum": _enum,
     "const": lambda state, location, keyword, value: None,
-    "multipleOf": _multiple,
+    "multipleOf": _marked_hard(_multiple),
     "uniqueItems": _marked_hard(_boolean),
     "required": _names,
     "pattern": _pattern,
@@ -322,10 +317,10 @@ _CHECKERS: dict[str, Callable[[_Scan, Location, str, Any], None]] = {
 assert _CHECKERS.keys() >= ASSERTIONS
 
 
-def _check_pattern(location: Location, keyword: str, pattern: str, limits: Limits) -> None:
-    """The pattern can be read; its automaton is built only when something needs it."""
+def _check_pattern(document: Document, location: Location, keyword: str, pattern: str) -> None:
+    """The pattern can be read. Its automaton is built only when something needs it, unless it might be large."""
     try:
-        parsed(pattern, limits)
+        document.hard = is_risky(parsed(pattern, document.limits)) or document.hard
     except ValueError as error:
         raise location.error(keyword, f"{pattern!r} is not a pattern: {error}") from None
 

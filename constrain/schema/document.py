@@ -64,7 +64,8 @@ class Document:
     """The locations of one schema and of what it refers to.
 
     locations: by identity of the JSON value.     targets: resolved references by (identity of the value, keyword).
-    hard:      whether some keyword was seen that only the normal form can judge (see check.HARD).
+    hard:      whether something was seen whose refusal or cost only the normal form can tell; it is then computed for
+               all that can be reached.
     """
 
     def __init__(self, schema: Any, draft: Draft | None, registry: Any, limits: Limits, report: Report) -> None:

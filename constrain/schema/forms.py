@@ -96,6 +96,8 @@ class Members:
     states_rest: bool = False
     tags: dict[str, frozenset[Any]] | None = None
     """Memo: required keys whose value is one of finitely many scalars."""
+    undeclared: Any = None
+    """Memo: the automaton of undeclared keys and its goals."""
 
     @property
     def is_free(self) -> bool:

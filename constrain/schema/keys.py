@@ -31,6 +31,14 @@ class Keys:
         """(automaton, goals): keys labelled with an index into goals, all of them alive; None when there is no such
         key.
         """
+        known = members.undeclared if alive == self.normaliser.emptiness.inhabited else None
+        if known is None:
+            known = self._undeclared(members, alive)
+            if alive == self.normaliser.emptiness.inhabited:
+                members.undeclared = known
+        return known
+
+    def _undeclared(self, members: Members, alive: Callable[[Goal], bool]) -> tuple[DFA | None, list[Goal]]:
         normaliser = self.normaliser
         goals = normaliser.goals
         patterns = list(dict.fromkeys(pattern for rule in members.rules for pattern, _ in rule.patterns))

@@ -377,10 +377,14 @@ class Normaliser:
         seen, stack = {root}, [root]
         while stack:
             form = self.settled(stack.pop())
+            self.lexicon.settle(form.strings)
+            self.numerals.settle(form.numbers)
             below: list[Goal] = []
             for members in form.objects:
                 below += [self.algebra.member(members, key) for key in {**members.declared, **members.required}]
                 below += self.algebra.rest_goals(members)
+                if members.names or any(rule.patterns for rule in members.rules):
+                    self.keys.undeclared(self.closed(members), self.emptiness.inhabited)
             for items in form.arrays:
                 if items.contains:
                     below += [goal for edges in self.algebra.counting(items).edges for goal, _ in edges]
@@ -413,7 +417,7 @@ class Normaliser:
             **{k: self.algebra.member(members, k) for k in members.required if k not in members.declared},
         }
         rules = (*members.rules, Rule((), self.goals.none))
-        return replace(members, declared=declared, rules=rules, states_rest=True, tags=None)
+        return replace(members, declared=declared, rules=rules, states_rest=True, tags=None, undeclared=None)
 
     def _settle(self, shape: Items) -> list[Items]:
         if shape.unique and not (shape.high is not None and shape.high <= 1):

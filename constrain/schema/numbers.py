@@ -202,6 +202,7 @@ class Numerals:
 
     def __init__(self, spelling: str, limits: Limits) -> None:
         self.spelling, self.limits = spelling, limits
+        self._automata: dict[Clause, DFA] = {}
 
     def is_empty(self, numbers: Numbers) -> bool:
         return not numbers.values and all(self._clause_is_empty(c) for c in numbers.clauses)
@@ -231,6 +232,18 @@ class Numerals:
         return not any(clause.holds(_decimal(step * k)) for k in range(first, last + 1))
 
     def clause_automaton(self, clause: Clause) -> DFA:
+        dfa = self._automata.get(clause)
+        if dfa is None:
+            dfa = self._automata[clause] = self._make(clause)
+        return dfa
+
+    def settle(self, numbers: Numbers) -> None:
+        """Build now what might pass a limit: remainders."""
+        for clause in numbers.clauses:
+            if clause.multiples or clause.others:
+                self.clause_automaton(clause)
+
+    def _make(self, clause: Clause) -> DFA:
         """Texts of a clause. What is taken away is known for plain numbers, or for plain and normalised ones, only;
         so the rest is first brought into that universe (see languages.numbers).
         """

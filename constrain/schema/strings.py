@@ -32,6 +32,7 @@ __all__ = [
     "Strings",
     "encodable",
     "encoded",
+    "is_risky",
     "known_format",
     "of_words",
     "parsed",
@@ -56,6 +57,27 @@ def _plainly_matches(node: syntax.Node) -> bool:
     while parts and parts[-1].kind == syntax.Kind.END:
         del parts[-1]
     return all(part.pure and part is not syntax.NOTHING for part in parts)
+
+
+@lru_cache(maxsize=4096)
+def is_risky(node: syntax.Node) -> bool:
+    """Whether determinisation may multiply states: something counted beside something without end or anchor."""
+    counted, endless = _counts(node)
+    return counted > 8 and (endless or not node.anchored)
+
+
+def _counts(node: syntax.Node) -> tuple[int, bool]:
+    """(characters under finite counts, whether there is a repeat without end)."""
+    if node.kind in (syntax.Kind.CAT, syntax.Kind.ALT):
+        parts = [_counts(part) for part in node.a]
+        return sum(counted for counted, _ in parts), any(endless for _, endless in parts)
+    if node.kind in (syntax.Kind.LOOK, syntax.Kind.BEHIND):
+        return _counts(node.a[0])[0] + 9, True
+    if node.kind == syntax.Kind.REPEAT:
+        body, low, high = node.a
+        counted, endless = _counts(body)
+        return max(counted, 1) * max(low, high or 1, 1), endless or high is None
+    return 0, False
 
 
 @dataclass(frozen=True)
@@ -101,6 +123,7 @@ class Lexicon:
         self.draft, self.limits = f"draft{draft}", limits
         self._automata: dict[tuple[str, str], DFA] = {}
         self._empty: dict[Clause, bool] = {}
+        self._lexemes: dict[Clause, tuple[DFA, int, int | None]] = {}
 
     def matches(self, pattern: str, word: str) -> bool:
         """Whether the ECMA pattern is found in `word`."""
@@ -182,6 +205,20 @@ class Lexicon:
     # automata
 
     def lexeme(self, clause: Clause) -> tuple[DFA, int, int | None]:
+        found = self._lexemes.get(clause)
+        if found is None:
+            found = self._lexemes[clause] = self._make_lexeme(clause)
+        return found
+
+    def settle(self, strings: Strings) -> None:
+        """Build now what might pass a limit: meetings of patterns, and patterns that count and repeat without end."""
+        for clause in strings.clauses:
+            if len(clause.atoms) > 1 or any(
+                kind == "pattern" and is_risky(parsed(text, self.limits)) for kind, text, _ in clause.atoms
+            ):
+                self.lexeme(clause)
+
+    def _make_lexeme(self, clause: Clause) -> tuple[DFA, int, int | None]:
         """(automaton, least, most characters): the language of the clause with its bounds in registers where
         possible.
         """
