@@ -60,7 +60,7 @@ class Keys:
                 goal = goals.conj(goal, *(then or (rule.otherwise,)))
             return found.setdefault(goal, len(found)) if alive(goal) else -1
 
-        automata = [normaliser.lexicon.atom(("pattern", pattern, True)) for pattern in patterns]
+        automata = [normaliser.lexicon.atom("pattern", pattern) for pattern in patterns]
         if names is not None:
             automata.append(names)
         dfa = operations.label_product(automata, label, normaliser.lexicon.limits)

@@ -80,6 +80,35 @@ def _counts(node: syntax.Node) -> tuple[int, bool]:
     return 0, False
 
 
+@lru_cache(maxsize=64)
+def _language(
+    atoms: tuple[Atom, ...], excluded: frozenset[str], draft: str, limits: Limits
+) -> tuple[DFA, int, int | None]:
+    """(automaton, least, most characters) of a clause without its own bounds; kept for later compilations."""
+    dfa, low, high = ANY_STRING, 0, None
+    for kind, text, positive in atoms:
+        if positive:
+            if kind == "pattern":
+                part, least, most = compile_string_pattern(text, dialect="ecma", search=True, limits=limits)
+            else:
+                part, least, most = format_string(text, draft) or (ANY_STRING, 0, None)
+            dfa = part if dfa is ANY_STRING else operations.intersect(dfa, part, limits)
+            low = max(low, least)
+            high = most if high is None else high if most is None else min(high, most)
+    for kind, text, positive in atoms:
+        if not positive:
+            dfa = operations.difference(dfa, _atom(kind, text, draft, limits), limits)
+    words = sorted(encoded(excluded))
+    return operations.difference(dfa, from_words(words), limits) if words else dfa, low, high
+
+
+def _atom(kind: str, text: str, draft: str, limits: Limits) -> DFA:
+    if kind == "pattern":
+        return compile_pattern(text, dialect="ecma", search=True, limits=limits)
+    found = format_language(text, draft)
+    return ANY_STRING if found is None else found  # the draft at hand may not have it
+
+
 @dataclass(frozen=True)
 class Clause:
     atoms: tuple[Atom, ...] = ()
@@ -127,21 +156,13 @@ class Lexicon:
 
     def matches(self, pattern: str, word: str) -> bool:
         """Whether the ECMA pattern is found in `word`."""
-        return self.atom(("pattern", pattern, True)).accepts(_encode(word))
+        return self.atom("pattern", pattern).accepts(_encode(word))
 
-    def atom(self, atom: Atom) -> DFA:
-        """The automaton of an atom, taken positively or not."""
-        kind, text, positive = atom
-        if not positive:
-            return operations.difference(ANY_STRING, self.atom((kind, text, True)), self.limits)
+    def atom(self, kind: str, text: str) -> DFA:
+        """The automaton of an atom, taken positively."""
         dfa = self._automata.get((kind, text))
         if dfa is None:
-            if kind == "pattern":
-                dfa = compile_pattern(text, dialect="ecma", search=True, limits=self.limits)
-            else:
-                found = format_language(text, self.draft)
-                dfa = ANY_STRING if found is None else found  # the draft at hand may not have it
-            self._automata[kind, text] = dfa
+            dfa = self._automata[kind, text] = _atom(kind, text, self.draft, self.limits)
         return dfa
 
     # algebra
@@ -200,7 +221,7 @@ class Lexicon:
         ):
             return False
         data = _encode(word)
-        return all(self.atom((kind, text, True)).accepts(data) == positive for kind, text, positive in clause.atoms)
+        return all(self.atom(kind, text).accepts(data) == positive for kind, text, positive in clause.atoms)
 
     # automata
 
@@ -219,31 +240,16 @@ class Lexicon:
                 self.lexeme(clause)
 
     def _make_lexeme(self, clause: Clause) -> tuple[DFA, int, int | None]:
-        """(automaton, least, most characters): the language of the clause with its bounds in registers where
-        possible.
-        """
-        low, high = clause.min, clause.max
-        if len(clause.atoms) == 1 and clause.atoms[0][2] and not clause.excluded:
-            kind, text, _ = clause.atoms[0]
-            if kind == "pattern":
-                dfa, least, most = compile_string_pattern(text, dialect="ecma", search=True, limits=self.limits)
-            else:
-                dfa, least, most = format_string(text, self.draft) or (ANY_STRING, 0, None)
-            low = max(low, least)
-            high = most if high is None else high if most is None else min(high, most)
-        else:
-            parts = [self.atom(a) for a in clause.atoms]
-            dfa = reduce(lambda x, y: operations.intersect(x, y, self.limits), parts) if parts else ANY_STRING
-            if clause.excluded:
-                words = sorted(_encode(w) for w in clause.excluded if encodable(w))
-                if words:
-                    dfa = operations.difference(dfa, from_words(words), self.limits)
+        """(automaton, least, most characters): the language of the clause, its bounds in registers where possible."""
+        dfa, least, most = _language(clause.atoms, clause.excluded, self.draft, self.limits)
+        low = max(clause.min, least)
+        high = most if clause.max is None else clause.max if most is None else min(clause.max, most)
         if dfa.is_empty or (low == 0 and high is None):
             return dfa, 0, None
-        least, most = (int(bounds[0]) for bounds in dfa.char_bounds)
-        if low <= least:
+        shortest, longest = (int(bounds[0]) for bounds in dfa.char_bounds)
+        if low <= shortest:
             low = 0
-        if high is not None and 0 <= most <= high:
+        if high is not None and 0 <= longest <= high:
             high = None
         if low and high is not None and not dfa.has_interval_lengths:
             # with one bound alone the shortest or the longest rest decides; so only the lower one goes into states
