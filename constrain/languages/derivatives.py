@@ -132,6 +132,8 @@ class _Builder:
     def shorter(self, node: Node) -> Node:
         """A repeat with one copy taken off."""
         body, low, high = node.a
+        if not low and high is None:
+            return node
         key = (body, low - 1 if low else 0, high - 1 if high is not None else None)
         found = self.repeats.get(key)
         if found is None:

@@ -16,7 +16,7 @@ def merge_equal(table: NDArray[np.int32], labels: NDArray[np.int32]) -> tuple[ND
     n = len(labels)
     if n < 2:
         return table, labels
-    block = _refine_lists(table, labels) if table.size <= 400 else _refine_arrays(table, labels)
+    block = _refine_lists(table, labels) if table.size <= 1500 else _refine_arrays(table, labels)
     if block is None:
         return table, labels
     count = int(block.max()) + 1
@@ -33,16 +33,20 @@ def merge_equal(table: NDArray[np.int32], labels: NDArray[np.int32]) -> tuple[ND
     return rank[block[table[members]]], labels[members]
 
 
-def _refine_lists(table: NDArray[np.int32], labels: NDArray[np.int32]) -> NDArray[np.int64]:
+def _refine_lists(table: NDArray[np.int32], labels: NDArray[np.int32]) -> NDArray[np.int64] | None:
     rows = table.tolist()
     block = [*labels.tolist(), -2]
-    count = 0
+    count = rounds = 0
     while True:
         seen: dict[tuple[int, ...], int] = {}
         refined = [seen.setdefault((block[i], *[block[t] for t in row]), len(seen)) for i, row in enumerate(rows)]
-        if len(seen) == count:
+        growth = len(seen) - count
+        count += growth
+        if not growth or count == len(rows):
             return np.array(refined, np.int64)
-        count = len(seen)
+        rounds += 1
+        if rounds > 8 and growth * 16 < len(rows) - count:
+            return None  # a long chain: many rounds to come, and little to merge at their end
         block = [*refined, -2]
 
 

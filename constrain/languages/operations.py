@@ -145,9 +145,11 @@ def _product(dfas: Sequence[DFA], required: int, label: Callable[[tuple[int, ...
 
 
 def intersect(a: DFA, b: DFA, limits: Limits | None = None) -> DFA:
-    """Words of both. Labels are those of `a`."""
+    """Words of both, which are languages of strings. Labels are those of `a`."""
     if a is b or b is ANY_STRING:
         return a
+    if a is ANY_STRING and not (b.labels > 0).any():
+        return b
     return _product((a, b), 2, lambda found: found[0] if found[1] >= 0 else -1, limits or Limits())
 
 

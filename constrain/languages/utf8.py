@@ -108,6 +108,8 @@ def to_bytes(automaton: CharAutomaton, max_states: int, name: str | None = None)
         table, labels = _keep(table, labels, np.array(alive))
     if not automaton.simple:
         table, labels = merge_equal(table, labels)
+    if name is None and len(labels) == 1 and not labels[0] and not table.any():
+        return any_string()
     return _expand(table, labels, automaton.ranges, max_states, name)
 
 

@@ -289,6 +289,12 @@ def test_depth_is_limited() -> None:
     assert caught.value.limit == "max_depth"
 
 
+@pytest.mark.parametrize("pattern", ["", "a*", r"^[\s\S]*$", "^(.|[\n\r\u2028\u2029])*$"])
+def test_the_language_of_all_strings_is_shared(pattern: str) -> None:
+    assert compile_pattern(pattern) is ANY_STRING
+    assert compile_string_pattern(pattern) == (ANY_STRING, 0, None)
+
+
 def test_results_are_cached() -> None:
     assert compile_pattern("^cached[0-9]$") is compile_pattern("^cached[0-9]$")
     assert compile_pattern("^cached[0-9]$") is not compile_pattern("^cached[0-9]$", search=False)
