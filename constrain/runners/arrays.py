@@ -46,7 +46,7 @@ class NumpyArrays:
         return allocate_token_bitmask(rows, vocab_size)
 
     def fill(self, matchers: Sequence[Any], bitmask: Bitmask, rows: Sequence[int]) -> None:
-        from .. import fill_next_token_bitmasks
+        from ..automata.matcher import fill_next_token_bitmasks
 
         fill_next_token_bitmasks(matchers, bitmask, rows)
 

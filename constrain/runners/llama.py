@@ -203,7 +203,8 @@ class LlamaModel:
 
 
 def _rms_norm(x: Floats, weight: Floats, epsilon: float) -> Floats:
-    return x * (1.0 / np.sqrt(np.mean(x * x, axis=-1, keepdims=True) + np.float32(epsilon))) * weight
+    scale: Floats = np.sqrt(np.mean(x * x, axis=-1, keepdims=True, dtype=np.float32) + np.float32(epsilon))
+    return x / scale * weight
 
 
 def _silu(x: Floats) -> Floats:

@@ -31,7 +31,9 @@ class Model(Protocol):
 class Tokens(Protocol):
     """The text side of a model."""
 
-    eos_token_ids: Collection[int]
+    @property
+    def eos_token_ids(self) -> Collection[int]:
+        """The ids that end a reply."""
 
     def encode(self, text: str) -> list[int]:
         """Ids of a text."""
