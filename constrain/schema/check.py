@@ -56,6 +56,10 @@ def scan(document: Document) -> None:
         if not isinstance(target.schema, bool) and id(target.schema) not in document.locations:
             state.drain(target)
     _check_cycles(document)
+    names = [name for scope in set(document.scopes.values()) for name in scope.dynamic]
+    if len(names) > len(set(names)):
+        document.is_dynamic = True
+        document.root.dynamic = (document.root.scope,)
 
 
 def _visit(state: _Scan, location: Location) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._errors import LimitError, UnsatisfiableError
+from .._errors import LimitError, SchemaError, UnsatisfiableError
 from .._limits import Limits
 from ..automata.grammar import Node
 from .build import Builder
@@ -15,6 +15,7 @@ from .explain import contradiction
 from .normal import Normaliser
 from .options import Options
 from .report import Report
+from .signals import InProgress
 
 __all__ = ["compile_schema"]
 
@@ -62,5 +63,7 @@ def compile_schema(
         if not normaliser.emptiness.inhabited(root):
             raise UnsatisfiableError(*contradiction(normaliser, root))
         return Builder(normaliser).node(root), report
+    except InProgress:
+        raise SchemaError("", "$dynamicRef", "refers to itself without any structure in between") from None
     except RecursionError:
         raise LimitError("max_depth", limits.max_depth, "nesting of schemas about one value") from None

@@ -40,10 +40,18 @@ class Location:
     are one goal.
     """
 
-    __slots__ = ("parent", "schema", "scope", "token")
+    __slots__ = ("dynamic", "parent", "schema", "scope", "token")
 
     def __init__(self, schema: Any, scope: Scope, parent: Location | None, token: str | int) -> None:
         self.schema, self.scope, self.parent, self.token = schema, scope, parent, token
+        self.dynamic: tuple[Scope, ...] = ()
+        """Resources entered on the way here, outermost first; kept only where dynamic references need them."""
+
+    def within(self, outer: Location) -> Location:
+        """The same place, reached from `outer`."""
+        here = Location(self.schema, self.scope, self.parent, self.token)
+        here.dynamic = outer.dynamic if self.scope in outer.dynamic else (*outer.dynamic, self.scope)
+        return here
 
     @property
     def pointer(self) -> str:
@@ -75,6 +83,8 @@ class Document:
         self.targets: dict[tuple[int, str], Location] = {}
         self.scopes: dict[str, Scope] = {}
         self.hard = False
+        self.is_dynamic = False
+        """Whether a dynamic reference may mean different places: several resources define one dynamic anchor."""
         self.keepalive: list[Any] = []
         self.scan: Callable[[Location], None] = lambda location: None
         """Visits a document that was retrieved, before anything in it is looked up."""
@@ -117,7 +127,13 @@ class Document:
         target = self.targets.get(key)
         if target is None:
             target = self.targets[key] = self._find(location, keyword, location.schema[keyword])
-        return target
+        if not self.is_dynamic:
+            return target
+        name = unquote(location.schema[keyword].partition("#")[2]) if keyword == "$dynamicRef" else ""
+        if keyword != "$ref" and name in target.scope.dynamic:
+            outermost = next(scope for scope in (*location.dynamic, target.scope) if name in scope.dynamic)
+            target = outermost.anchors[name] if name else outermost.root
+        return target.within(location)
 
     def _find(self, location: Location, keyword: str, reference: str) -> Location:
         scope: Scope | None = location.scope
@@ -141,12 +157,6 @@ class Document:
             if found is None:
                 raise location.error(keyword, f"cannot find {reference!r}: no such anchor")
             target = found
-        if keyword in ("$dynamicRef", "$recursiveRef"):
-            name = fragment if keyword == "$dynamicRef" else ""
-            if name in target.scope.dynamic and sum(name in s.dynamic for s in set(self.scopes.values())) > 1:
-                raise location.error(
-                    keyword, "depends on the way it was reached: several resources define this dynamic anchor"
-                )
         return target
 
     def _walk(self, scope: Scope, pointer: str, location: Location, keyword: str, reference: str) -> Location:

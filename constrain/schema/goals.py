@@ -53,13 +53,14 @@ class Goals:
                 return self.all
             if schema is False:
                 return self.none
-            goal = self._table.get(id(schema))
+            key = (id(schema), location.dynamic) if location.dynamic else id(schema)
+            goal = self._table.get(key)
             if goal is not None:
                 return goal
             if ASSERTIONS.isdisjoint(schema):
                 return self.all
             if "$ref" not in schema or not (location.scope.draft.ref_alone or len(ASSERTIONS & schema.keys()) == 1):
-                return self._goal(Kind.AT, location, id(schema))
+                return self._goal(Kind.AT, location, key)
             location = self.document.resolve(location, "$ref")
 
     def child(self, location: Location, keyword: str, *tokens: str | int) -> Goal:
@@ -72,7 +73,8 @@ class Goals:
         if isinstance(value, bool):
             return self.all if value else self.none
         known = self.document.locations.get(id(value))
-        return self.at(known if known is not None else Location(value, location.scope, here, keyword))
+        below = known if known is not None else Location(value, location.scope, here, keyword)
+        return self.at(below.within(location) if location.dynamic else below)
 
     def const(self, value: Any) -> Goal:
         return self._goal(Kind.CONST, value, (Kind.CONST, canonical(value)))

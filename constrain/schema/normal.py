@@ -177,7 +177,7 @@ class Normaliser:
                     below.append(self.goals.at(self.document.resolve(here, keyword)))
             for goal in reversed(below):
                 if goal.kind == Kind.AT:
-                    if not any(goal.parts.schema is other.schema for other in joined):
+                    if not any(_same(goal.parts, other) for other in joined):
                         stack.append(goal.parts)
                 else:
                     separate.append(goal)
@@ -466,6 +466,10 @@ class Normaliser:
         if all(algebra.surely_empty(goals.conj(item, contains.goal)) for item in items):
             return shape if contains.low == 0 else None
         return algebra.counted(shape, contains)
+
+
+def _same(a: Location, b: Location) -> bool:
+    return a.schema is b.schema and a.dynamic == b.dynamic
 
 
 @lru_cache(maxsize=1024)

@@ -73,6 +73,32 @@ def test_references_find_their_target(schema: Any, good: Any, bad: Any) -> None:
     assert accepts(schema, good) and not accepts(schema, bad)
 
 
+def test_dynamic_references_depend_on_the_way() -> None:
+    """The same subschema reached through two resources means two things."""
+    tree = {
+        "$id": "tree",
+        "$dynamicAnchor": "node",
+        "type": "object",
+        "properties": {"data": True, "children": {"type": "array", "items": {"$dynamicRef": "#node"}}},
+    }
+    schema = {
+        "$id": "http://x.org/strict",
+        "$dynamicAnchor": "node",
+        "$ref": "tree",
+        "unevaluatedProperties": False,
+        "properties": {"loose": {"$ref": "http://x.org/loose"}},
+        "$defs": {"tree": tree, "loose": {"$id": "http://x.org/loose", "$ref": "tree"}},
+    }
+    values = [
+        {"children": [{"data": 1}]},
+        {"children": [{"daat": 1}]},
+        {"daat": 1},
+        {"loose": {"daat": 1}},
+        {"loose": {"children": [{"daat": 1}]}},
+    ]
+    assert [accepts(schema, value) for value in values] == [is_valid(schema, value) for value in values]
+
+
 def is_valid_by_its_draft(schema: Any, value: Any) -> bool:
     named = schema.get("$schema", "")
     return is_valid(schema, value, 4 if "04" in named else 7 if "07" in named else 2020)
