@@ -11,12 +11,18 @@ _CELLS = 2_000_000
 """Table cells that refinement may visit; a longer one is given up, as a larger automaton is merely slower."""
 
 
-def merge_equal(table: NDArray[np.int32], labels: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """The minimal automaton of a trim one; state 0 stays state 0, the others keep the order of their first members."""
+def merge_equal(
+    table: NDArray[np.int32], labels: NDArray[np.int32], thorough: bool = False
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """The minimal automaton of a trim one; state 0 stays state 0, the others keep the order of their first members.
+
+    Unless thorough, it comes back as it is where many rounds would find little to merge.
+    """
     n = len(labels)
     if n < 2:
         return table, labels
-    block = _refine_lists(table, labels) if table.size <= 1500 else _refine_arrays(table, labels)
+    refine = _refine_lists if table.size <= 1500 else _refine_arrays
+    block = refine(table, labels, thorough)
     if block is None:
         return table, labels
     count = int(block.max()) + 1
@@ -33,7 +39,7 @@ def merge_equal(table: NDArray[np.int32], labels: NDArray[np.int32]) -> tuple[ND
     return rank[block[table[members]]], labels[members]
 
 
-def _refine_lists(table: NDArray[np.int32], labels: NDArray[np.int32]) -> NDArray[np.int64] | None:
+def _refine_lists(table: NDArray[np.int32], labels: NDArray[np.int32], thorough: bool) -> NDArray[np.int64] | None:
     rows = table.tolist()
     block = [*labels.tolist(), -2]
     count = rounds = 0
@@ -45,18 +51,18 @@ def _refine_lists(table: NDArray[np.int32], labels: NDArray[np.int32]) -> NDArra
         if not growth or count == len(rows):
             return np.array(refined, np.int64)
         rounds += 1
-        if rounds > 8 and growth * 16 < len(rows) - count:
+        if not thorough and rounds > 8 and growth * 16 < len(rows) - count:
             return None  # a long chain: many rounds to come, and little to merge at their end
         block = [*refined, -2]
 
 
-def _refine_arrays(table: NDArray[np.int32], labels: NDArray[np.int32]) -> NDArray[np.int64] | None:
+def _refine_arrays(table: NDArray[np.int32], labels: NDArray[np.int32], thorough: bool) -> NDArray[np.int64] | None:
     n, width = table.shape
     # Odd multipliers from a fixed stream; a collision could only merge wrongly, so the result is verified below.
     weights = np.random.default_rng(0x5EED).integers(1, 1 << 63, width + 1, dtype=np.uint64) | np.uint64(1)
     block = np.unique(labels, return_inverse=True)[1].reshape(-1)
     count = int(block.max()) + 1
-    for _ in range(max(8, _CELLS // table.size)):
+    for rounds in range(max(8, _CELLS // table.size)):
         named = np.append(block, -1).astype(np.uint64)
         named = (named + np.uint64(0x9E3779B97F4A7C15)) * np.uint64(0xBF58476D1CE4E5B9)
         named ^= named >> np.uint64(29)
@@ -67,9 +73,11 @@ def _refine_arrays(table: NDArray[np.int32], labels: NDArray[np.int32]) -> NDArr
         found = int(refined.max()) + 1
         if found == count:
             return refined if _stable(table, labels, refined) else None
+        if found == n:
+            return refined
+        if not thorough and rounds > 8 and (found - count) * 40 < n - found:
+            return None  # as above
         block, count = refined, found
-        if count == n:
-            return block
     return None
 
 

@@ -107,7 +107,7 @@ def to_bytes(automaton: CharAutomaton, max_states: int, name: str | None = None)
     if not all(alive):
         table, labels = _keep(table, labels, np.array(alive))
     if not automaton.simple:
-        table, labels = merge_equal(table, labels)
+        table, labels = merge_equal(table, labels, thorough=name is not None)  # named ones are shared for long
     if name is None and len(labels) == 1 and not labels[0] and not table.any():
         return any_string()
     return _expand(table, labels, automaton.ranges, max_states, name)
