@@ -124,6 +124,7 @@ def _stamp() -> str | None:
 def _kernel_sources(sources: dict[Path, bytes]) -> list[Path]:
     """The modules that define kernels, and all modules of the package that they import, directly or not."""
     found: set[Path] = set()
+    public = _PACKAGE / "__init__.py"  # names for users; no kernel takes anything from there
     todo = [path for path, text in sources.items() if re.search(rb"^\s*@(jit|kernel)\b", text, re.MULTILINE)]
     while todo:
         path = todo.pop()
@@ -133,7 +134,7 @@ def _kernel_sources(sources: dict[Path, bytes]) -> list[Path]:
         for dots, name in re.findall(rb"^\s*from (\.+|constrain\b)(\S*) import", sources[path], re.MULTILINE):
             base = _PACKAGE if dots == b"constrain" else path.parents[len(dots) - 1]
             stem = base.joinpath(*name.decode().strip(".").split(".")) if name.strip(b".") else base
-            todo += [p for p in (stem.with_suffix(".py"), stem / "__init__.py") if p in sources]
+            todo += [p for p in (stem.with_suffix(".py"), stem / "__init__.py") if p in sources and p != public]
     return sorted(found)
 
 

@@ -208,7 +208,7 @@ def _rms_norm(x: Floats, weight: Floats, epsilon: float) -> Floats:
 
 
 def _silu(x: Floats) -> Floats:
-    return x / (1.0 + np.exp(-np.maximum(x, np.float32(-80.0))))  # below -80 the result is 0 to float32 precision
+    return x / (np.float32(1) + np.exp(-np.maximum(x, np.float32(-80))))  # below -80 the result is 0 to float32 precision
 
 
 def _softmax(x: Floats) -> Floats:

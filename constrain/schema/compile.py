@@ -64,6 +64,6 @@ def compile_schema(
             raise UnsatisfiableError(*contradiction(normaliser, root))
         return Builder(normaliser).node(root), report
     except InProgress:
-        raise SchemaError("", "$dynamicRef", "refers to itself without any structure in between") from None
+        raise SchemaError("", "$ref", "refers to itself without any structure in between") from None
     except RecursionError:
         raise LimitError("max_depth", limits.max_depth, "nesting of schemas about one value") from None

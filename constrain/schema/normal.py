@@ -23,6 +23,7 @@ from .._limits import Limits
 from . import numbers as num
 from . import strings as text
 from .algebra import Algebra
+from .dialect import ASSERTIONS
 from .document import Document, Location
 from .emptiness import Emptiness
 from .forms import FALSE, NULL, TRUE, Contains, Form, Goal, Items, Kind, Members, Rule
@@ -312,9 +313,9 @@ class Normaliser:
     def _branches(self, form: Form, location: Location, keywords: dict[str, Any]) -> Form:
         algebra, goals = self.algebra, self.goals
         if "anyOf" in keywords:
-            branches = [goals.child(location, "anyOf", i) for i in range(len(keywords["anyOf"]))]
+            branches = self._leaves(location, len(keywords["anyOf"]))
             if not any(branch is goals.all for branch in branches):
-                form = algebra.join(algebra.meet(form, self.form(branch)) for branch in dict.fromkeys(branches))
+                form = algebra.join(algebra.meet(form, self.form(branch)) for branch in branches)
         if "oneOf" in keywords:
             options = [self.form(goals.child(location, "oneOf", i)) for i in range(len(keywords["oneOf"]))]
             options = [algebra.meet(form, option) for option in options]
@@ -329,6 +330,25 @@ class Normaliser:
             for key, dependency in keywords.get(keyword, {}).items():
                 form = self.dependency(form, location, keyword, key, dependency)
         return form
+
+    def _leaves(self, location: Location, count: int) -> list[Goal]:
+        """The branches of anyOf, with those that are nothing but unions replaced by theirs: a union that holds itself
+        is the union of the rest."""
+        goals = self.goals
+        leaves: dict[Goal, None] = {}
+        stack = [goals.child(location, "anyOf", i) for i in reversed(range(count))]
+        seen = {goals.at(location)}
+        while stack:
+            goal = stack.pop()
+            if goal in seen:
+                continue
+            seen.add(goal)
+            if goal.kind == Kind.AT and ASSERTIONS & fields(goal.parts).keys() == {"anyOf"}:
+                below = goal.parts.schema["anyOf"]
+                stack += [goals.child(goal.parts, "anyOf", i) for i in reversed(range(len(below)))]
+            else:
+                leaves[goal] = None
+        return list(leaves)
 
     def _conditional(self, form: Form, location: Location, keywords: dict[str, Any]) -> Form:
         goals, algebra = self.goals, self.algebra

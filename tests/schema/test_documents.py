@@ -73,6 +73,20 @@ def test_references_find_their_target(schema: Any, good: Any, bad: Any) -> None:
     assert accepts(schema, good) and not accepts(schema, bad)
 
 
+def test_a_union_may_hold_itself() -> None:
+    schema = {
+        "$ref": "#/$defs/a",
+        "$defs": {
+            "a": {"anyOf": [{"type": "string"}, {"$ref": "#/$defs/a"}, {"$ref": "#/$defs/b"}]},
+            "b": {"anyOf": [{"$ref": "#/$defs/a"}, {"type": "array", "items": {"$ref": "#/$defs/b"}}]},
+        },
+    }
+    assert accepts(schema, "x") and accepts(schema, [["x"], "y"])
+    assert not accepts(schema, 1) and not accepts(schema, [1])
+    with pytest.raises(errors.SchemaError, match="refers to itself"):
+        compile_schema({"anyOf": [{"allOf": [{"$ref": "#"}, {"type": "string"}]}]})
+
+
 def test_dynamic_references_depend_on_the_way() -> None:
     """The same subschema reached through two resources means two things."""
     tree = {
@@ -148,7 +162,7 @@ MALFORMED: list[tuple[Any, str, str | None]] = [
     ({"items": {"$ref": "#/nowhere"}}, "/items", "$ref"),
     ({"$ref": "#nowhere"}, "", "$ref"),
     ({"$ref": "#"}, "", "$ref"),
-    ({"$defs": {"a": {"anyOf": [{"$ref": "#/$defs/b"}]}, "b": {"not": {"$ref": "#/$defs/a"}}}}, "/$defs/a", "$ref"),
+    ({"$defs": {"a": {"oneOf": [{"$ref": "#/$defs/b"}]}, "b": {"not": {"$ref": "#/$defs/a"}}}}, "/$defs/a", "$ref"),
     ({"uniqueItems": 1}, "", "uniqueItems"),
     ({"dependentRequired": {"a": "b"}}, "", "dependentRequired"),
     ({"minimum": Decimal("1e999999999")}, "", "minimum"),
