@@ -109,7 +109,7 @@ class Builder:
 
     def _array(self, items: Items) -> Node:
         inhabited = self.normaliser.emptiness.inhabited
-        if items.contains:
+        if items.contains or items.automaton is not None:
             automaton = self.normaliser.algebra.counting(items)
             return Frame(unrolled(self.array_layout, automaton, inhabited, self.later))
         high = items.high

@@ -5,6 +5,8 @@ capped where more makes no difference; an edge is a goal for the next item. With
 decision about the items outside: one edge takes any item and counts nothing, another takes an item that satisfies
 the goal and counts it. With an upper bound the edges split each item into inside and outside.
 
+Arrays without repeats over a few values are counted likewise, by the set of values they had.
+
 `unrolled` multiplies the array layout with that automaton, so that the frame needs no registers.
 """
 
@@ -22,9 +24,10 @@ from .signals import Refusal
 if TYPE_CHECKING:
     from .goals import Goals
 
-__all__ = ["Counting", "counting", "unrolled"]
+__all__ = ["Counting", "counting", "distinct", "unrolled"]
 
 _MAX_STATES = 2000
+_MAX_DISTINCT = 8
 
 
 @dataclass(frozen=True)
@@ -84,6 +87,33 @@ def counting(items: Items, goals: Goals) -> Counting:
                 out[goal, places[target]] = None
         edges.append(tuple(out))
     return Counting(tuple(edges), tuple(accepting))
+
+
+def distinct(items: Items, finite: Callable[[Goal], list[Goal] | None]) -> Counting | None:
+    """The automaton of an array without repeats whose items have few values; None where it would be large.
+
+    finite: the values of a goal as constants, or None where they are not finitely many scalars. A state is (items so
+    far, which values they were).
+    """
+    places = [finite(goal) for goal in (*items.prefix, items.rest)]
+    values = list(dict.fromkeys(value for place in places for value in place or ()))
+    if any(place is None for place in places) or len(values) > _MAX_DISTINCT:
+        return None
+    states: dict[tuple[int, frozenset[Goal]], int] = {(0, frozenset()): 0}
+    queue = list(states)
+    edges: list[tuple[tuple[Goal, int], ...]] = []
+    for i, used in queue:  # grows while it is read
+        out = []
+        if items.high is None or i < items.high:
+            for value in places[min(i, len(items.prefix))] or ():
+                if value not in used:
+                    target = (i + 1, used | {value})
+                    if target not in states:
+                        states[target] = len(states)
+                        queue.append(target)
+                    out.append((value, states[target]))
+        edges.append(tuple(out))
+    return Counting(tuple(edges), tuple(i >= items.low for i, _ in states))
 
 
 def unrolled(

@@ -97,7 +97,7 @@ class Emptiness:
     def _items(self, items: Items, value: Callable[[Goal], bool]) -> bool:
         if items.high is not None and items.low > items.high:
             return False
-        if items.contains:
+        if items.contains or items.automaton is not None:
             return self.normaliser.algebra.counting(items).live(value)[0]
         return all(value(goal) for goal in items.prefix[: items.low]) and (
             items.low <= len(items.prefix) or value(items.rest)

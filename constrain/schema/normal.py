@@ -23,6 +23,7 @@ from .._limits import Limits
 from . import numbers as num
 from . import strings as text
 from .algebra import Algebra
+from .counting import distinct
 from .dialect import ASSERTIONS
 from .document import Document, Location
 from .emptiness import Emptiness
@@ -402,11 +403,12 @@ class Normaliser:
             below: list[Goal] = []
             for members in form.objects:
                 below += [self.algebra.member(members, key) for key in {**members.declared, **members.required}]
-                below += self.algebra.rest_goals(members)
                 if members.names or any(rule.patterns for rule in members.rules):
-                    self.keys.undeclared(self.closed(members), self.emptiness.inhabited)
+                    below += self.keys.undeclared(self.closed(members), self.emptiness.inhabited)[1]
+                else:
+                    below += self.algebra.rest_goals(members)
             for items in form.arrays:
-                if items.contains:
+                if items.contains or items.automaton is not None:
                     below += [goal for edges in self.algebra.counting(items).edges for goal, _ in edges]
                 else:
                     below += [*items.prefix, items.rest]
@@ -441,7 +443,12 @@ class Normaliser:
 
     def _settle(self, shape: Items) -> list[Items]:
         if shape.unique and not (shape.high is not None and shape.high <= 1):
-            self.refuse(shape.unique, "uniqueItems", "cannot be enforced for arrays of more than one item")
+            automaton = None if shape.contains else distinct(shape, self._constants)
+            if automaton is not None:
+                return [replace(shape, unique=None, automaton=automaton)]
+            self.refuse(
+                shape.unique, "uniqueItems", "repeats cannot be excluded among items of more than a few scalar values"
+            )
         settled: Items | None = replace(shape, unique=None, contains=(), automaton=None)
         for contains in shape.contains:
             if settled is not None:
@@ -456,6 +463,16 @@ class Normaliser:
                 self.refuse(asked, "contains", refusal.reason)
                 settled = replace(settled, contains=(), automaton=None)
         return [settled]
+
+    def _constants(self, goal: Goal) -> list[Goal] | None:
+        """The values of a goal as constants, if they are finitely many scalars."""
+        form = self.form(goal)
+        if form.objects or form.arrays or form.strings.clauses or form.numbers.clauses:
+            return None
+        values: list[Any] = [value for bit, value in ((NULL, None), (FALSE, False), (TRUE, True)) if form.bits & bit]
+        values += sorted(form.numbers.values)
+        values += sorted(filter(text.encodable, form.strings.words))
+        return list(map(self.goals.const, values))
 
     def _resolve(self, shape: Items, contains: Contains) -> Items | None:
         """The shape with the count in its bounds or items where that says the same, else left to a counting

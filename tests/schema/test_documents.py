@@ -191,6 +191,7 @@ def test_malformed_schemas_say_where(schema: Any, pointer: str, keyword: str | N
         ({"type": "array", "items": False, "minItems": 1}, ""),
         ({"type": "array", "prefixItems": [{}, {"type": []}], "minItems": 2}, "/prefixItems/1"),
         ({"type": "array", "contains": {"type": "string"}, "items": {"type": "integer"}}, ""),
+        ({"type": "array", "uniqueItems": True, "items": {"enum": ["a", "b", "a"]}, "minItems": 3}, ""),
         ({"type": "object", "propertyNames": {"enum": ["a", "b"]}, "minProperties": 3}, ""),
         ({"type": "object", "properties": {"a": {}}, "additionalProperties": False, "minProperties": 2}, ""),
         ({"type": "object", "required": ["a", "b"], "maxProperties": 1}, ""),
