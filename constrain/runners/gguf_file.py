@@ -41,10 +41,13 @@ class GgufFile:
         self._tensors = {tensor.name: tensor for tensor in self._reader.tensors}
 
     def metadata(self, key: str, default: Any = _REQUIRED) -> Any:
-        """The value under `key`, a scalar or a list. Raises ModelError when it is absent and there is no default."""
+        """The value under `key`, a scalar or a list. Raises ModelError when it is damaged, or absent without default."""
         field = self._reader.fields.get(key)
         if field is not None:
-            return field.contents()
+            try:
+                return field.contents()
+            except UnicodeDecodeError as error:
+                raise ModelError(f"{self.path}: metadata {key!r} is not UTF-8: {error}") from error
         if default is _REQUIRED:
             raise ModelError(f"{self.path}: metadata {key!r} is missing")
         return default

@@ -208,7 +208,8 @@ def _rms_norm(x: Floats, weight: Floats, epsilon: float) -> Floats:
 
 
 def _silu(x: Floats) -> Floats:
-    return x / (np.float32(1) + np.exp(-np.maximum(x, np.float32(-80))))  # below -80 the result is 0 to float32 precision
+    # below -80 the result is 0 to the precision of float32
+    return (x / (1 + np.exp(-np.maximum(x, np.float32(-80))))).astype(np.float32, copy=False)
 
 
 def _softmax(x: Floats) -> Floats:

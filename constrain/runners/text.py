@@ -43,7 +43,11 @@ class GgufTokenizer:
         spellings: list[str] = file.metadata("tokenizer.ggml.tokens")
         kinds: list[int] = file.metadata("tokenizer.ggml.token_type", [NORMAL] * len(spellings))
         merges = [tuple(pair.split(" ", 1)) for pair in file.metadata("tokenizer.ggml.merges")]
-        self._tokenizer = Tokenizer(models.BPE({s: i for i, s in enumerate(spellings)}, merges))
+        try:
+            model = models.BPE({s: i for i, s in enumerate(spellings)}, merges)
+        except Exception as error:  # tokenizers raises nothing narrower
+            raise ModelError(f"{file.path}: vocabulary and merges do not fit together: {error}") from error
+        self._tokenizer = Tokenizer(model)
         self._tokenizer.pre_tokenizer = _splitting(file)
         self._tokenizer.decoder = decoders.ByteLevel()
         added = [(s, kind) for s, kind in zip(spellings, kinds, strict=True) if kind in (CONTROL, USER_DEFINED)]

@@ -290,6 +290,16 @@ class TestRefusals:
         with pytest.raises(ModelError, match=r"bad\.gguf"):
             GgufFile(bad)
 
+    @pytest.mark.parametrize(
+        ("old", "new", "message"),
+        [(b"<|user|>", b"<|\xff\xff\xff|>", "not UTF-8"), (b"hell o", b"hell q", "do not fit together")],
+    )
+    def test_a_damaged_vocabulary(self, tmp_path, path, old, new, message):
+        bad = tmp_path / "bad.gguf"
+        bad.write_bytes(path.read_bytes().replace(old, new.ljust(len(old), b"|")))
+        with pytest.raises(ModelError, match=message):
+            GgufTokenizer(GgufFile(bad))
+
     def test_a_truncated_file(self, tmp_path, path):
         bad = tmp_path / "bad.gguf"
         bad.write_bytes(path.read_bytes()[:-5000])
