@@ -41,7 +41,7 @@ class GgufFile:
         self._tensors = {tensor.name: tensor for tensor in self._reader.tensors}
 
     def metadata(self, key: str, default: Any = _REQUIRED) -> Any:
-        """The value under `key`, a scalar or a list. Raises ModelError when it is damaged, or absent without default."""
+        """The value under `key`, a scalar or a list. Raises ModelError if it is damaged, or absent without default."""
         field = self._reader.fields.get(key)
         if field is not None:
             try:
