@@ -56,6 +56,7 @@ def compile_schema(
     try:
         document = Document(load(schema, limits), chosen_draft(draft), registry, limits, report)
         scan(document)
+        report.subschemas = len(document.locations)
         normaliser = Normaliser(document, options, limits, report)
         root = normaliser.goals.at(document.root)
         if document.hard or lenient:

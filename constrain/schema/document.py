@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from decimal import Decimal
+from types import NoneType
 from typing import Any
 from urllib.parse import unquote, urldefrag, urljoin
 
@@ -20,6 +21,8 @@ from .dialect import Draft, draft_named, draft_of_uri
 from .report import Report
 
 __all__ = ["Document", "Location", "Scope", "load"]
+
+_SCALARS = frozenset((str, int, float, bool, Decimal, NoneType))
 
 
 class Scope:
@@ -225,7 +228,7 @@ def load(schema: Any, limits: Limits) -> Any:
     describe.
     """
     if isinstance(schema, (dict, bool)):
-        return schema
+        return _own(schema, limits)
     if isinstance(schema, (str, bytes, bytearray)):
         if len(schema) > limits.max_source_bytes:
             raise LimitError("max_source_bytes", limits.max_source_bytes, "the schema text")
@@ -237,17 +240,43 @@ def load(schema: Any, limits: Limits) -> Any:
             raise SchemaError("", None, f"not JSON: {error}") from None
     if schema is None or isinstance(schema, (list, int, float)):
         raise SchemaError("", None, f"a schema is an object or a boolean, not {json_type(schema)}")
-    return _described(schema)
+    return _described(schema, limits)
+
+
+def _own(schema: Any, limits: Limits) -> Any:
+    """A copy that the caller cannot change later, made without recursion; only JSON values may occur in it."""
+    holder: list[Any] = [schema]
+    stack: list[tuple[Any, Any]] = [(holder, 0)]
+    count = 0
+    while stack:
+        parent, key = stack.pop()
+        value = parent[key]
+        count += len(value) + 1 if isinstance(value, (dict, list, tuple)) else 1
+        if count > limits.max_source_bytes:
+            raise LimitError("max_source_bytes", limits.max_source_bytes, "values in the schema")
+        if isinstance(value, dict):
+            value = parent[key] = dict(value)
+            for name, item in value.items():
+                if not isinstance(name, str):
+                    raise SchemaError("", None, f"not JSON: the key {name!r} is not a string")
+                if item is not None and type(item) not in _SCALARS:
+                    stack.append((value, name))
+        elif isinstance(value, (list, tuple)):
+            value = parent[key] = list(value)
+            stack += [(value, i) for i, item in enumerate(value) if type(item) not in _SCALARS]
+        elif not isinstance(value, (str, int, float, Decimal, NoneType)):
+            raise SchemaError("", None, f"not JSON: {type(value).__name__} is not a JSON value")
+    return holder[0]
 
 
 def _refuse_constant(name: str) -> Any:
     raise ValueError(f"{name} is not JSON")
 
 
-def _described(schema: Any) -> Any:
+def _described(schema: Any, limits: Limits) -> Any:
     describe = getattr(schema, "model_json_schema", None)
     if describe is not None:
-        return describe()
+        return _own(describe(), limits)
     try:
         from pydantic import TypeAdapter
     except ImportError:
@@ -255,7 +284,7 @@ def _described(schema: Any) -> Any:
             "", None, f"cannot read a schema from {type(schema).__name__}; pydantic is not installed"
         ) from None
     try:
-        return TypeAdapter(schema).json_schema()
+        return _own(TypeAdapter(schema).json_schema(), limits)
     except Exception as error:
         raise SchemaError("", None, f"pydantic cannot describe {schema!r}: {error}") from None
 

@@ -34,6 +34,8 @@ class Report:
     """The findings of one compilation, in the order in which they were made; the same finding is kept once."""
 
     findings: list[Finding] = field(default_factory=list)
+    subschemas: int = 0
+    """How many subschemas were read; all that no finding names is enforced."""
 
     def add(self, pointer: str, keyword: str, status: Status, reason: str) -> None:
         finding = Finding(pointer, keyword, status, reason)
@@ -47,6 +49,12 @@ class Report:
     def is_exact(self) -> bool:
         """Whether nothing was relaxed or refused."""
         return not any(finding.status in ("relaxed", "refused") for finding in self.findings)
+
+    @property
+    def summary(self) -> str:
+        """One line: what was read, and what became of it."""
+        counts = {status: sum(f.status == status for f in self.findings) for status in ("relaxed", "refused", "note")}
+        return f"{self.subschemas} subschemas, " + ", ".join(f"{n} {status}" for status, n in counts.items())
 
     def to_json(self) -> list[dict[str, str]]:
         return [asdict(finding) for finding in self.findings]
