@@ -16,9 +16,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from .._jit import jit
+from .._jit import jit, native
 
-__all__ = ["kernel"]
+__all__ = ["kernel", "native_address"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -26,6 +26,14 @@ F = TypeVar("F", bound=Callable[..., Any])
 def kernel(spec: str, *, entry: bool = False) -> Callable[[F], F]:
     """Decorate a kernel. entry: Python calls it, so it is compiled (or loaded) at import."""
     return jit(signature=_signature(spec), eager=entry)
+
+
+def native_address(func: Callable[..., Any], spec: str) -> int:
+    """Address of `func` compiled apart, for `views.call_native`."""
+    from .views import register
+
+    compiled = native(func, _signature(spec))
+    return register(func) if compiled is None else compiled.address
 
 
 def _signature(spec: str) -> Any:

@@ -86,3 +86,10 @@ ENTER = -2  # state of a scratch row that asks to start its node
 
 # status of a step
 OK, NEED_NODES, NEED_ARENA, NEED_CONFIGS, NEED_TEXT, NEED_MASK, TOO_MANY_THREADS, REFUSED, WALKED = 0, 1, 2, 3, 4, 5, 6, 7, 8
+
+# DESCRIPTOR (one per matcher, int64): (address, length) of every array that a step touches, then scalars. A trie takes four
+# pairs in a row. E_ADVANCE is the address of the native code of steps.advance, E_SELF that of the descriptor.
+E_PROGRAM, E_ARENA, E_CONFIGS, E_TEXT, E_HISTORY, E_WALK, E_TRIE, E_QUOTED = 0, 2, 4, 6, 8, 10, 12, 20
+E_MASKS, E_FLAT, E_OFFSETS, E_STOPS, E_WORDS, E_THREADS, E_ENDED, E_ADVANCE, E_SELF = 28, 30, 32, 34, 36, 37, 38, 39, 40
+E_SIZE = 41
+END = -1  # read instead of a byte: the end of the output

@@ -342,46 +342,71 @@ def code_at(P, node, word, index):
 
 @kernel("P i i i i i -> b")
 def some_char_of_dfa(P, node, state, chars, first, last):
-    """Whether the automaton can read some character in first..last; blocks behind a dead lead byte are skipped whole."""
-    counted = P[node + L_COUNTED] != 0
-    code = first
+    """Whether the automaton can read some character in first..last and then still reach acceptance within the bounds."""
+    if P[node + L_COUNTED] != 0 and P[node + L_MAX] >= 0 and chars > P[node + L_MAX]:
+        return False
+    for code in range(first, min(last, 0x7F) + 1):
+        if bounded(P, node, follow(P, state, code), chars):
+            return True
+    return (
+        some_in_block(P, node, state, chars, 0xC0, 6, max(first, 0x80), min(last, 0x7FF))
+        or some_in_block(P, node, state, chars, 0xE0, 12, max(first, 0x800), min(last, 0xD7FF))
+        or some_in_block(P, node, state, chars, 0xE0, 12, max(first, 0xE000), min(last, 0xFFFF))
+        or some_in_block(P, node, state, chars, 0xF0, 18, max(first, 0x10000), last)
+    )
+
+
+@kernel("P i i i -> b")
+def bounded(P, node, state, chars):
+    """Whether `state` is alive and within the bounds on characters, where these count."""
+    return state >= 0 and (P[node + L_COUNTED] == 0 or within_bounds(P, node, state, chars))
+
+
+@kernel("P i i i i i i i -> b")
+def some_in_block(P, node, state, chars, lead, shift, first, last):
+    """The same for the characters in first..last whose UTF-8 starts with a byte from `lead` on and has shift / 6 more.
+
+    A block of characters behind one byte is looked at once for each state that it starts in; neighbours mostly share it.
+    """
+    code, previous = first, -2
     while code <= last:
-        if 0xD800 <= code <= 0xDFFF:
-            code = 0xE000
-            continue
-        # state after all but the last byte of the character, then one block of 64 (or ASCII one by one)
-        at_block, block = state, 1
-        if code >= 0x80:
-            block = 64
-            if code < 0x800:
-                at_block = follow(P, at_block, 0xC0 | code >> 6)
-            elif code < 0x10000:
-                at_block = follow(P, at_block, 0xE0 | code >> 12)
-                if at_block < 0:
-                    block = 4096
-                else:
-                    at_block = follow(P, at_block, 0x80 | (code >> 6) & 63)
-            else:
-                at_block = follow(P, at_block, 0xF0 | code >> 18)
-                if at_block < 0:
-                    block = 262144
-                else:
-                    at_block = follow(P, at_block, 0x80 | (code >> 12) & 63)
-                    if at_block < 0:
-                        block = 4096
-                    else:
-                        at_block = follow(P, at_block, 0x80 | (code >> 6) & 63)
-        end = min(last, (code // block + 1) * block - 1)
-        if code < 0x80:
-            target = follow(P, state, code)
-            if target >= 0 and (not counted or within_bounds(P, node, target, chars)):
-                return True
-        elif at_block >= 0:
-            for tail in range(code, end + 1):
-                target = follow(P, at_block, 0x80 | tail & 63)
-                if target >= 0 and (not counted or within_bounds(P, node, target, chars)):
+        end = code | ((1 << shift) - 1)
+        target = follow(P, state, lead | code >> shift)
+        if target >= 0 and (target != previous or end > last):
+            if shift == 6:
+                if some_tail(P, node, target, chars, code, min(end, last)):
                     return True
+            else:
+                inner, inner_previous = code, -2
+                while inner <= min(end, last):
+                    inner_end = inner | ((1 << (shift - 6)) - 1)
+                    below = follow(P, target, 0x80 | (inner >> (shift - 6)) & 63)
+                    if below >= 0 and (below != inner_previous or inner_end > last):
+                        if shift == 12:
+                            if some_tail(P, node, below, chars, inner, min(inner_end, last)):
+                                return True
+                        else:
+                            deep, deep_previous = inner, -2
+                            while deep <= min(inner_end, last):
+                                third = follow(P, below, 0x80 | (deep >> 6) & 63)
+                                if third >= 0 and (third != deep_previous or (deep | 63) > last):
+                                    if some_tail(P, node, third, chars, deep, min(deep | 63, last)):
+                                        return True
+                                deep_previous = third if deep & 63 == 0 else -2
+                                deep = (deep | 63) + 1
+                    inner_previous = below if inner & ((1 << (shift - 6)) - 1) == 0 else -2
+                    inner = inner_end + 1
+        previous = target if code & ((1 << shift) - 1) == 0 else -2
         code = end + 1
+    return False
+
+
+@kernel("P i i i i i -> b")
+def some_tail(P, node, state, chars, first, last):
+    """The same for the last byte of the characters first..last, which share the bytes before it."""
+    for code in range(first, last + 1):
+        if bounded(P, node, follow(P, state, 0x80 | code & 63), chars):
+            return True
     return False
 
 

@@ -51,7 +51,7 @@ class Matcher:
         self._text: NDArray[np.uint8] = np.zeros(1024, np.uint8)
         self._history: NDArray[np.int32] = np.zeros(128 * H_SIZE, np.int32)
         self._walk: NDArray[np.int32] = np.zeros((vocabulary.trie.depth + 2) * W_SIZE, np.int32)
-        self._desc: NDArray[np.int64] = np.zeros(kernels.E_SIZE, np.int64)
+        self._desc: NDArray[np.int64] = np.zeros(at.E_SIZE, np.int64)
         self._checked: object = None
         self._describe()
         self.reset()
@@ -65,7 +65,7 @@ class Matcher:
         self._configs[[at.NODE, at.STATE]] = self.grammar.program.entry
         self._configs[[at.REGS, at.PARENT, at.TEXT, at.LEVEL]] = -1
         arena[at.A_END] = arena[at.A_OUT] = 1
-        self._desc[kernels.E_ENDED] = 0
+        self._desc[at.E_ENDED] = 0
 
     def fork(self) -> Matcher:
         """An independent copy in the same state."""
@@ -122,7 +122,7 @@ class Matcher:
         if token in self._stop_set:
             if not self.is_accepting():
                 return False
-            self._desc[kernels.E_ENDED] = 1
+            self._desc[at.E_ENDED] = 1
             return True
         return self._accept(token, True)
 
@@ -166,7 +166,7 @@ class Matcher:
     @property
     def steps(self) -> int:
         """Steps taken since the start that are still kept."""
-        return int(self._arena[at.A_TOKENS]) + int(self._desc[kernels.E_ENDED])
+        return int(self._arena[at.A_TOKENS]) + int(self._desc[at.E_ENDED])
 
     def is_accepting(self) -> bool:
         """Whether the output is complete here (a stop token is allowed)."""
@@ -174,7 +174,7 @@ class Matcher:
 
     def is_terminated(self) -> bool:
         """Whether a stop token was accepted."""
-        return bool(self._desc[kernels.E_ENDED])
+        return bool(self._desc[at.E_ENDED])
 
     # Looking ahead -----------------------------------------------------------------------------------------------------
 
@@ -262,8 +262,8 @@ class Matcher:
             self._provide(status, self.vocabulary.trie.depth)
 
     def _undo(self, count: int) -> None:
-        if count and self._desc[kernels.E_ENDED]:
-            self._desc[kernels.E_ENDED] = 0
+        if count and self._desc[at.E_ENDED]:
+            self._desc[at.E_ENDED] = 0
             count -= 1
         if count:
             kernels.roll_back(self._desc, count)
@@ -326,8 +326,10 @@ class Matcher:
             self._stops,
         ]
         self._desc[: 2 * len(arrays)] = [x for a in arrays for x in (a.ctypes.data, a.size)]
-        self._desc[kernels.E_WORDS] = index.words
-        self._desc[kernels.E_THREADS] = self.grammar.limits.max_threads
+        self._desc[at.E_WORDS] = index.words
+        self._desc[at.E_THREADS] = self.grammar.limits.max_threads
+        self._desc[at.E_ADVANCE] = kernels.ADVANCE
+        self._desc[at.E_SELF] = self._desc.ctypes.data
 
 
 def mask_array(bitmask: Any, words: int) -> NDArray[np.int32]:

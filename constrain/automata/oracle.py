@@ -498,18 +498,36 @@ def _next_chars(thread: Thread, content: bytes, low: int, high: int) -> Iterator
 
 
 def _chars_from(dfa: DFA, state: int, low: int, high: int) -> Iterator[bytes]:
-    """UTF-8 of the characters in low..high that the automaton can read from `state`."""
-    for first, last in ((low, min(high, 0xD7FF)), (max(low, 0xE000), high)):
-        code = first
-        while code <= last:
-            char = chr(code).encode()
-            if state >= 0 and dfa.run(char, state) >= 0:
-                yield char
-                code += 1
+    """UTF-8 of characters in low..high that the automaton can read from `state`.
+
+    Where infinitely many words follow, one character for each state it leads to: viability depends on nothing else then.
+    """
+    if state < 0:
+        return
+    every = dfa.char_bounds[1][state] >= 0
+    seen: set[tuple[int, int]] = set()
+
+    def behind(state: int, head: bytes, first: int, size: int) -> Iterator[bytes]:
+        """Characters first..first+size-1, of which the bytes `head` led to `state`."""
+        if size == 1:
+            yield head
+            return
+        part = size // 64
+        for k in range(64):
+            start = first + k * part
+            target = dfa.step(state, 0x80 | k)
+            if target < 0 or start > high or start + part - 1 < low:
                 continue
-            # skip the whole block of characters that share the dead prefix
-            for cut in range(1, len(char) + 1):
-                if state < 0 or dfa.run(char[:cut], state) < 0:
-                    block = 64 ** (len(char) - cut)
-                    code = (code // block + 1) * block if block > 1 else code + 1
-                    break
+            if not every and low <= start and start + part - 1 <= high:
+                if (target, part) in seen:
+                    continue
+                seen.add((target, part))
+            yield from behind(target, head + bytes([0x80 | k]), start, part)
+
+    for lead in (*range(0x80), *range(0xC2, 0xF5)):
+        size = 1 if lead < 0x80 else 64 if lead < 0xE0 else 4096 if lead < 0xF0 else 262144
+        mask = 0x7F if lead < 0x80 else 0x1F if lead < 0xE0 else 0x0F if lead < 0xF0 else 0x07
+        first = (lead & mask) * size
+        target = dfa.step(state, lead)
+        if target >= 0 and first <= high and first + size - 1 >= low:
+            yield from behind(target, bytes([lead]), first, size)

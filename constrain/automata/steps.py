@@ -1,5 +1,8 @@
 """Kernels for one byte: how a configuration reads it, calls nodes, returns to frames and may end.
 
+`advance` is the one entry: it moves a range of configurations over a byte, or asks at the end of the output whether it may
+end. It is compiled apart and called by address, since inlining it into every walk would compile it a dozen times.
+
 A configuration is one parallel thread (layout.py). `consume` appends to the configuration array every way to read one byte
 from one configuration. Rows that still have to be looked at wait in the arena's scratch space: a lexeme that may end here
 hands over to its caller, a frame tries its edges and calls, a call asks its node to start with the byte.
@@ -7,7 +10,7 @@ hands over to its caller, a frame tries its edges and calls, a call asks its nod
 
 from __future__ import annotations
 
-from ._kernel import kernel
+from ._kernel import kernel, native_address
 from .layout import (
     A_CURRENT,
     A_NEED,
@@ -26,6 +29,15 @@ from .layout import (
     CW,
     DEPTH,
     DONE,
+    E_ADVANCE,
+    E_ARENA,
+    E_CONFIGS,
+    E_PROGRAM,
+    E_SELF,
+    E_SIZE,
+    E_TEXT,
+    E_THREADS,
+    END,
     ENTER,
     ESC,
     F_SHAPE,
@@ -117,6 +129,17 @@ from .lexemes import (
     feed_code,
     viable,
 )
+from .views import call_native, view_i32, view_i64, view_u8
+
+
+@kernel("O i -> P")
+def ints(desc, place):
+    return view_i32(desc[place], desc[place + 1])
+
+
+@kernel("O i -> T")
+def octets(desc, place):
+    return view_u8(desc[place], desc[place + 1])
 
 
 @kernel("P i i i i i i -> v")
@@ -507,3 +530,34 @@ def may_end(P, A, C, T, c):
                 n += 1
             call += CALL_SIZE
     return False
+
+
+def _advance(descriptor, first, last, byte):
+    """Append what configurations first..last-1 become by reading `byte` (which the text buffer holds at A_POS), merged.
+
+    Returns how many they are; for END, how many of first..last-1 can end here. Sets A_STATUS.
+    """
+    desc = view_i64(descriptor, E_SIZE)
+    P, A, C, T = ints(desc, E_PROGRAM), ints(desc, E_ARENA), ints(desc, E_CONFIGS), octets(desc, E_TEXT)
+    if byte == END:
+        found = 0
+        for c in range(first, last):
+            found += 1 if may_end(P, A, C, T, c) else 0
+        return found
+    start = A[A_OUT]
+    for c in range(first, last):
+        consume(P, A, C, T, c, byte)
+    if A[A_OUT] - start > 1:
+        merge(A, C, start)
+        if A[A_OUT] - start > desc[E_THREADS]:
+            A[A_STATUS] = TOO_MANY_THREADS
+    return A[A_OUT] - start
+
+
+ADVANCE = native_address(_advance, "i i i i -> i")
+
+
+@kernel("O i i i -> i")
+def advance(desc, first, last, byte):
+    """Call `_advance`."""
+    return call_native(desc[E_ADVANCE], desc[E_SELF], first, last, byte)

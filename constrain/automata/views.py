@@ -13,7 +13,16 @@ import numpy as np
 
 from .._jit import jit
 
-__all__ = ["view_i32", "view_i64", "view_u8"]
+__all__ = ["call_native", "register", "view_i32", "view_i64", "view_u8"]
+
+_functions: dict[int, object] = {}
+
+
+def register(func):
+    """Without numba: a number that stands for the address of `func`."""
+    _functions[id(func)] = func
+    return id(func)
+
 
 if numba.config.DISABLE_JIT:
 
@@ -29,20 +38,34 @@ if numba.config.DISABLE_JIT:
     def view_u8(address, size):
         return _view(ctypes.c_uint8, address, size)
 
+    def call_native(address, a, b, c, d):
+        return _functions[int(address)](a, b, c, d)
+
 else:
+    from llvmlite import ir
     from numba import types
-    from numba.core import cgutils
     from numba.extending import intrinsic
 
     def _pointer_to(dtype):
         @intrinsic
         def cast(typingctx, address):
             def generate(context, builder, signature, args):
-                return builder.inttoptr(args[0], cgutils.voidptr_t if dtype is None else context.get_value_type(dtype).as_pointer())
+                return builder.inttoptr(args[0], context.get_value_type(dtype).as_pointer())
 
             return types.CPointer(dtype)(types.int64), generate
 
         return cast
+
+    @intrinsic
+    def call_native(typingctx, address, a, b, c, d):
+        """Call int64(int64, int64, int64, int64) at an address."""
+
+        def generate(context, builder, signature, args):
+            i64 = ir.IntType(64)
+            function = builder.inttoptr(args[0], ir.FunctionType(i64, [i64] * 4).as_pointer())
+            return builder.call(function, args[1:])
+
+        return types.int64(*[types.int64] * 5), generate
 
     _pointer_i32 = _pointer_to(types.int32)
     _pointer_i64 = _pointer_to(types.int64)

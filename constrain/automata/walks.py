@@ -2,6 +2,8 @@
 
 The walk goes through the trie in depth-first order. Per depth it keeps the configurations that the bytes so far lead to and
 the arena's top, so that going back costs nothing; a subtree whose byte no configuration can read is skipped by its size.
+
+All take the matcher's descriptor (layout.py).
 """
 
 from __future__ import annotations
@@ -21,6 +23,17 @@ from .layout import (
     D_MASK,
     D_WORDS,
     DONE,
+    E_ARENA,
+    E_CONFIGS,
+    E_HISTORY,
+    E_MASKS,
+    E_PROGRAM,
+    E_QUOTED,
+    E_TEXT,
+    E_TRIE,
+    E_WALK,
+    E_WORDS,
+    END,
     ESC,
     HI,
     K_LEXEME,
@@ -35,9 +48,8 @@ from .layout import (
     REFUSED,
     SKIN_JSON,
     STATE,
-    TOO_MANY_THREADS,
 )
-from .steps import consume, may_end, merge, set_row
+from .steps import advance, ints, octets, set_row
 
 # A row of the walk's own stack: configurations from .. to, arena top, end of the subtree
 W_FROM, W_TO, W_TOP, W_END, W_SIZE = 0, 1, 2, 3, 4
@@ -57,33 +69,28 @@ def clear(mask):
         mask[k] = 0
 
 
-@kernel("P A C T i i i i -> i")
-def advance(P, A, C, T, first, last, byte, most_threads):
-    """Append what configurations first..last-1 become by reading `byte`; their number. T[A_POS] must hold the byte."""
-    start = A[A_OUT]
-    for c in range(first, last):
-        consume(P, A, C, T, c, byte)
-    if A[A_OUT] - start > 1:
-        merge(A, C, start)
-        if A[A_OUT] - start > most_threads:
-            A[A_STATUS] = TOO_MANY_THREADS
-    return A[A_OUT] - start
+@kernel("O -> b")
+def room_for_walk(desc):
+    """Whether the text buffer can take the longest token after what was read."""
+    return ints(desc, E_ARENA)[A_POS] + desc[E_WALK + 1] // W_SIZE < desc[E_TEXT + 1]
 
 
-@kernel("P A C T W i i R M i -> v")
-def walk(P, A, C, T, W, first, last, trie, mask, most_threads):
-    """Set in `mask` the bit of every token in the trie that configurations first..last-1 can read."""
-    byte, end, id_start, ids = trie
-    base = A[A_POS]
-    W[W_FROM], W[W_TO], W[W_TOP], W[W_END] = first, last, A[A_TOP], len(byte)
-    depth, node, n = 0, 0, len(byte)
+@kernel("O i i i M -> v")
+def walk(desc, place, first, last, mask):
+    """Set in `mask` the bit of every token of the trie at `place` that configurations first..last-1 can read."""
+    A, W, T = ints(desc, E_ARENA), ints(desc, E_WALK), octets(desc, E_TEXT)
+    byte, end = octets(desc, place), ints(desc, place + 2)
+    id_start, ids = ints(desc, place + 4), ints(desc, place + 6)
+    base, n = A[A_POS], len(byte)
+    W[W_FROM], W[W_TO], W[W_TOP], W[W_END] = first, last, A[A_TOP], n
+    level = node = 0
     while node < n:
-        while node >= W[depth * W_SIZE + W_END]:
-            depth -= 1
-        level = depth * W_SIZE
-        A[A_OUT], A[A_TOP], A[A_POS] = W[level + W_TO], W[level + W_TOP], base + depth
-        T[base + depth] = byte[node]
-        found = advance(P, A, C, T, W[level + W_FROM], W[level + W_TO], byte[node] | 0, most_threads)
+        while node >= W[level + W_END]:
+            level -= W_SIZE
+        position = base + level // W_SIZE
+        A[A_OUT], A[A_TOP], A[A_POS] = W[level + W_TO], W[level + W_TOP], position
+        T[position] = byte[node]
+        found = advance(desc, W[level + W_FROM], W[level + W_TO], byte[node])
         if A[A_STATUS] != OK:
             break
         if found == 0:
@@ -95,43 +102,39 @@ def walk(P, A, C, T, W, first, last, trie, mask, most_threads):
             below = level + W_SIZE
             W[below + W_FROM], W[below + W_TO] = W[level + W_TO], A[A_OUT]
             W[below + W_TOP], W[below + W_END] = A[A_TOP], end[node]
-            depth += 1
+            level = below
         node += 1
     A[A_POS] = base
 
 
-@kernel("A -> v")
-def settle(A):
-    """Forget what a walk or a failed step appended."""
-    A[A_OUT] = A[A_END]
+@kernel("O i -> v")
+def settle(desc, top):
+    """Forget what a walk or a failed step appended above `top`."""
+    A = ints(desc, E_ARENA)
+    A[A_OUT], A[A_TOP] = A[A_END], top
 
 
-@kernel("P A C T W R R M M i i -> i")
-def fill_mask(P, A, C, T, W, trie, quoted, masks, mask, words, most_threads):
-    """Write the whole mask. Returns a status; on NEED_* nothing of the matcher has changed and the call is repeated.
-
-    trie, quoted: (byte, end, id_start, ids) of all tokens, and of those that contain a quote.
-    masks: int32[slots * words], the tokens without a quote that a string's automaton can read from some of its states.
-    """
-    top = A[A_TOP]
+@kernel("O M -> i")
+def fill_mask(desc, mask):
+    """Write the mask, without stop tokens. Returns a status; on NEED_* nothing of the matcher has changed and the call is
+    repeated when it was given what it needs."""
+    P, A, C = ints(desc, E_PROGRAM), ints(desc, E_ARENA), ints(desc, E_CONFIGS)
+    top, first, last = A[A_TOP], A[A_BEGIN], A[A_END]
     A[A_NEED], A[A_STATUS] = 0, OK
-    first, last = A[A_BEGIN], A[A_END]
-    slot = -1
-    if last - first == 1:
-        slot = ready_mask(P, C, first * CW)
-        if slot < -1:
-            return NEED_MASK
+    slot = ready_mask(P, C, first * CW) if last - first == 1 else -1
+    if slot < -1:
+        return NEED_MASK
     if slot >= 0:
+        words, masks = desc[E_WORDS], ints(desc, E_MASKS)
         for k in range(words):
             mask[k] = masks[slot * words + k]
         for k in range(words, len(mask)):
             mask[k] = 0
-        walk(P, A, C, T, W, first, last, quoted, mask, most_threads)
+        walk(desc, E_QUOTED, first, last, mask)
     else:
         clear(mask)
-        walk(P, A, C, T, W, first, last, trie, mask, most_threads)
-    settle(A)
-    A[A_TOP] = top
+        walk(desc, E_TRIE, first, last, mask)
+    settle(desc, top)
     if A[A_STATUS] != OK:
         return A[A_STATUS]
     return NEED_NODES if A[A_NEED] > 0 else OK
@@ -155,41 +158,41 @@ def ready_mask(P, C, row):
     return P[state + D_MASK]
 
 
-@kernel("P A C T W R M i i -> i")
-def fill_inside(P, A, C, T, W, trie, mask, node, state):
-    """Write the tokens that the JSON string lexeme `node` can read from `state` of its automaton and stay inside."""
-    top = A[A_TOP]
+@kernel("O M i i -> i")
+def fill_inside(desc, mask, node, state):
+    """Write the tokens that the JSON string lexeme `node` can read from `state` of an automaton, as if nothing followed."""
+    A, C = ints(desc, E_ARENA), ints(desc, E_CONFIGS)
+    top, first = A[A_TOP], A[A_END]
     A[A_NEED], A[A_STATUS] = 0, OK
-    first = A[A_END]
-    if (first + 1) * CW > len(C):
+    if (first + 1) * CW > len(C) or not room_for_walk(desc):
         return NEED_TEXT
     set_row(C, first * CW, node, state, -1, -1, 0)
     A[A_OUT] = first + 1
     clear(mask)
-    walk(P, A, C, T, W, first, first + 1, trie, mask, 1 << 20)
-    settle(A)
-    A[A_TOP] = top
+    walk(desc, E_TRIE, first, first + 1, mask)
+    settle(desc, top)
     return A[A_STATUS]
 
 
-@kernel("P A C T T i i i -> iii")
-def step_bytes(P, A, C, T, data, start, stop, most_threads):
-    """Read data[start:stop] from the current configurations. On OK the new ones lie at W_FROM..W_TO = (returned range).
+@kernel("O T i i -> iii")
+def read_bytes(desc, data, start, stop):
+    """Read data[start:stop] from the current configurations: (status, first, last), the new ones being first..last-1.
 
-    Returns (status, first, last); the matcher's own state is not changed, only what lies above it.
+    Only what lies above the matcher's own state is written.
     """
+    A, T = ints(desc, E_ARENA), octets(desc, E_TEXT)
     A[A_NEED], A[A_STATUS] = 0, OK
-    first, last, pos = A[A_BEGIN], A[A_END], A[A_POS]
-    base = pos
-    if pos + (stop - start) >= len(T):
+    first, last, base = A[A_BEGIN], A[A_END], A[A_POS]
+    if base + (stop - start) >= len(T):
         return NEED_TEXT, 0, 0
     A[A_OUT] = last
     status = OK
     for k in range(start, stop):
-        T[pos] = data[k]
-        A[A_POS] = pos
+        position = base + k - start
+        T[position] = data[k]
+        A[A_POS] = position
         out = A[A_OUT]
-        found = advance(P, A, C, T, first, last, data[k] | 0, most_threads)
+        found = advance(desc, first, last, data[k])
         status = A[A_STATUS]
         if status == OK and A[A_NEED] > 0:
             status = NEED_NODES
@@ -198,71 +201,65 @@ def step_bytes(P, A, C, T, data, start, stop, most_threads):
         if status != OK:
             break
         first, last = out, A[A_OUT]
-        pos += 1
     A[A_POS] = base
     return status, first, last
 
 
-@kernel("P A C T H T i i i b -> i")
-def accept_bytes(P, A, C, T, H, data, start, stop, most_threads, commit):
+@kernel("O T i i b -> i")
+def accept_bytes(desc, data, start, stop, commit):
     """Read data[start:stop] as one step of the history; with `commit` false only find out. Returns a status."""
-    top = A[A_TOP]
-    tokens = A[A_TOKENS]
-    if (tokens + 1) * H_SIZE > len(H):
+    A, C, H = ints(desc, E_ARENA), ints(desc, E_CONFIGS), ints(desc, E_HISTORY)
+    top, h = A[A_TOP], A[A_TOKENS] * H_SIZE
+    if h + H_SIZE > len(H):
         return NEED_TEXT
-    status, first, last = step_bytes(P, A, C, T, data, start, stop, most_threads)
+    status, first, last = read_bytes(desc, data, start, stop)
     if status != OK or not commit:
-        settle(A)
-        A[A_TOP] = top
+        settle(desc, top)
         return status
-    h = tokens * H_SIZE
-    H[h + H_BEGIN], H[h + H_END], H[h + H_TOP], H[h + H_POS] = A[A_BEGIN], A[A_END], top, A[A_POS]
     begin = A[A_END]
+    H[h + H_BEGIN], H[h + H_END], H[h + H_TOP], H[h + H_POS] = A[A_BEGIN], begin, top, A[A_POS]
     if first != begin:
         for k in range((last - first) * CW):
             C[begin * CW + k] = C[first * CW + k]
-    A[A_BEGIN], A[A_END] = begin, begin + last - first
-    A[A_OUT] = A[A_END]
+    A[A_BEGIN], A[A_END], A[A_OUT] = begin, begin + last - first, begin + last - first
     A[A_POS] += stop - start
-    A[A_TOKENS] = tokens + 1
+    A[A_TOKENS] += 1
     return OK
 
 
-@kernel("A H i -> v")
-def undo(A, H, count):
+@kernel("O i -> v")
+def undo(desc, count):
     """Take back the last `count` steps; they must exist."""
+    A, H = ints(desc, E_ARENA), ints(desc, E_HISTORY)
     tokens = A[A_TOKENS] - count
     h = tokens * H_SIZE
     A[A_BEGIN], A[A_END], A[A_TOP], A[A_POS] = H[h + H_BEGIN], H[h + H_END], H[h + H_TOP], H[h + H_POS]
-    A[A_OUT] = A[A_END]
-    A[A_TOKENS] = tokens
+    A[A_OUT], A[A_TOKENS] = A[A_END], tokens
 
 
-@kernel("P A C T -> b")
-def accepting(P, A, C, T):
+@kernel("O -> b")
+def accepting(desc):
     """Whether the output may end here."""
+    A = ints(desc, E_ARENA)
     top = A[A_TOP]
     A[A_STATUS] = OK
-    for c in range(A[A_BEGIN], A[A_END]):
-        if may_end(P, A, C, T, c):
-            A[A_TOP] = top
-            return True
-    A[A_TOP] = top
-    return False
+    found = advance(desc, A[A_BEGIN], A[A_END], END)
+    settle(desc, top)
+    return found > 0
 
 
-@kernel("P A C T i -> ii")
-def only_byte(P, A, C, T, most_threads):
+@kernel("O -> ii")
+def only_byte(desc):
     """(status, byte): the one byte that can come next, or -1 when there are none or several."""
-    top = A[A_TOP]
+    A, T = ints(desc, E_ARENA), octets(desc, E_TEXT)
+    top, only = A[A_TOP], -1
     A[A_NEED], A[A_STATUS] = 0, OK
-    only = -1
     if A[A_POS] >= len(T):
         return NEED_TEXT, -1
     for byte in range(256):
         A[A_OUT], A[A_TOP] = A[A_END], top
         T[A[A_POS]] = byte
-        found = advance(P, A, C, T, A[A_BEGIN], A[A_END], byte, most_threads)
+        found = advance(desc, A[A_BEGIN], A[A_END], byte)
         if A[A_STATUS] != OK:
             break
         if found > 0:
@@ -270,8 +267,7 @@ def only_byte(P, A, C, T, most_threads):
                 only = -1
                 break
             only = byte
-    settle(A)
-    A[A_TOP] = top
+    settle(desc, top)
     if A[A_STATUS] != OK:
         return A[A_STATUS], -1
     if A[A_NEED] > 0:
