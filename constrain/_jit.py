@@ -31,7 +31,7 @@ from typing import Any, TypeVar, overload
 
 from constrain import _cache
 
-__all__ = ["cache_dir", "jit"]
+__all__ = ["cache_dir", "jit", "native"]
 
 _PACKAGE = Path(__file__).resolve().parent
 _PREFIX = "constrain-numba-"
@@ -69,6 +69,23 @@ def jit(func: Any = None, *, signature: Any = None, eager: bool = True, **option
     elif signature is not None:
         _compile_when_called(dispatcher, signature)
     return dispatcher
+
+
+def native(func: Callable[..., Any], signature: Any) -> Any:
+    """Compile a function of plain numbers to native code with a C interface, cached like `jit`; its `address` can be called
+    by other kernels without becoming part of them, which would compile it again into each. NUMBA_DISABLE_JIT=1: None."""
+    import numba
+
+    if numba.config.DISABLE_JIT:
+        return None
+    from numba.core.ccallback import CFunc
+
+    compiled = CFunc(func, (signature.args, signature.return_type), {}, {"nopython": True, "error_model": "numpy"})
+    cache = _make_cache(func)
+    if cache is not None:
+        compiled._cache = cache
+    compiled.compile()
+    return compiled
 
 
 def _compile_when_called(dispatcher: Any, signature: Any) -> None:
