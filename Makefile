@@ -7,13 +7,16 @@ VENV := .venv
 HOSTS := .venv-hosts
 PIP := -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test test-hosts bench lint clean
+.PHONY: demo test test-slow test-hosts bench lint clean
 
 demo: $(VENV)/.demo
 	$(VENV)/bin/python -m constrain.demo
 
 test: lint
-	$(VENV)/bin/python -m pytest -q --ignore=tests/hosts
+	$(VENV)/bin/python -m pytest -q --ignore=tests/hosts -m 'not slow'
+
+test-slow: $(VENV)/.dev
+	$(VENV)/bin/python -m pytest -q --ignore=tests/hosts -m slow
 
 lint: $(VENV)/.dev
 	$(VENV)/bin/ruff check .

@@ -92,7 +92,7 @@ def compile_choice(choices: list[str], vocab: Vocabulary | None = None, *, limit
 
 
 def warmup(vocab: Vocabulary | None = None) -> float:
-    """Load or compile every kernel, and the tables of `vocab`, now; later calls are steady. Returns the seconds it took.
+    """Load or compile every kernel, and the tables of `vocab`, now; later calls are steady. Returns the seconds taken.
 
     From scratch this takes some tens of seconds, later about a quarter of a second: machine code is kept on disk
     (CONSTRAIN_CACHE_DIR, else beside the package, else in the user's cache).

@@ -72,15 +72,18 @@ def jit(func: Any = None, *, signature: Any = None, eager: bool = True, **option
 
 
 def native(func: Callable[..., Any], signature: Any) -> Any:
-    """Compile a function of plain numbers to native code with a C interface, cached like `jit`; its `address` can be called
-    by other kernels without becoming part of them, which would compile it again into each. NUMBA_DISABLE_JIT=1: None."""
+    """Compile a function of plain numbers to native code with a C interface, cached like `jit`.
+
+    Other kernels can call its `address` without it becoming part of them, which would compile it again into each.
+    NUMBA_DISABLE_JIT=1: None.
+    """
     import numba
 
     if numba.config.DISABLE_JIT:
         return None
     from numba.core.ccallback import CFunc
 
-    compiled = CFunc(func, (signature.args, signature.return_type), {}, {"nopython": True, "error_model": "numpy"})
+    compiled: Any = CFunc(func, (signature.args, signature.return_type), {}, {"nopython": True, "error_model": "numpy"})
     cache = _make_cache(func)
     if cache is not None:
         compiled._cache = cache

@@ -1,4 +1,4 @@
-"""Token bitmasks: int32 rows, bit t % 32 of word t // 32 says whether token t may come next (least significant bit first).
+"""Token bitmasks: int32 rows; bit t % 32 of word t // 32 says whether token t may come next (bit 0 is the least).
 
 The layout is the one that serving engines share. Bits from the logits' width to the end of the last word are 0.
 """
@@ -24,7 +24,7 @@ def allocate_token_bitmask(batch: int, vocab_size: int) -> NDArray[np.int32]:
 def apply_token_bitmask_inplace(logits: Any, bitmask: Any, indices: Sequence[int] | None = None) -> None:
     """Set the logits of forbidden tokens to minus infinity, in place.
 
-    logits:  float[rows, width] or float[width]; a numpy array (any strides), a torch tensor (CPU or CUDA) or a cupy array.
+    logits:  float[rows, width] or float[width]; a numpy array (any strides), a torch tensor (CPU, CUDA), a cupy array.
     bitmask: int32[rows, words], numpy or of the library of the logits. Row i of the mask goes with row i of the logits.
     indices: only these rows; the others are not touched. Columns beyond the mask's words are forbidden.
     """

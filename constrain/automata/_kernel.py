@@ -7,8 +7,8 @@
     R             (uint8[::1], int32[::1], int32[::1], int32[::1]): a trie
     i b v         int64, bool, nothing; ii and iii are tuples
 
-Every kernel is compiled for exactly these types, once, when another kernel first needs it: numba would otherwise compile a
-version for each mix of int32 and int64 that it meets.
+Every kernel is compiled for exactly these types, once, when another kernel first needs it: numba would otherwise
+compile a version for each mix of int32 and int64 that it meets.
 """
 
 from __future__ import annotations

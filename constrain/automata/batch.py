@@ -6,6 +6,7 @@ import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,7 @@ def fill_batch(
     if len({id(m) for m in matchers}) != len(matchers):
         raise ValueError("a matcher occurs twice in the batch; fork() it")
     array = mask_array(bitmask, max(m._index.words for m in matchers))
-    if len(places) and not (0 <= places.min() and places.max() < len(array)):
+    if len(places) and (places.min() < 0 or places.max() >= len(array)):
         raise IndexError(f"rows {places.min()}..{places.max()} of a bitmask with {len(array)} rows")
     descriptors = np.array([m._desc.ctypes.data for m in matchers], np.int64)
     statuses: NDArray[np.int32] = np.zeros(len(matchers), np.int32)
@@ -38,7 +39,7 @@ def fill_batch(
         kernels.fill_many(descriptors, array, places, statuses)
     else:
         cuts = np.linspace(0, len(matchers), min(threads, len(matchers)) + 1).astype(int)
-        parts = [slice(a, b) for a, b in zip(cuts[:-1], cuts[1:], strict=True)]
+        parts = [slice(a, b) for a, b in pairwise(cuts)]
         jobs = [
             _pool(threads, os.getpid()).submit(kernels.fill_many, descriptors[p], array, places[p], statuses[p])
             for p in parts

@@ -76,7 +76,7 @@ class Grammar:
 
     def _bound(self) -> Vocabulary:
         if self.vocabulary is None:
-            raise VocabularyError("this grammar was compiled without a vocabulary: it can check text, but not mask tokens")
+            raise VocabularyError("a grammar compiled without a vocabulary can check text, but not mask tokens")
         return self.vocabulary
 
     def build(self, stubs: Iterable[int]) -> None:

@@ -70,8 +70,8 @@ def _pointer(threads: list[Thread]) -> str:
         registers = thread.registers
         if isinstance(registers, Members) and registers.emitted and not (inner and _at_boundary(thread)):
             parts.append(registers.emitted[-1].decode().replace("~", "~0").replace("/", "~1"))
-        elif isinstance(registers, Items) and registers.count and not (inner and _at_boundary(thread)):
-            parts.append(str(registers.count - 1))
+        elif isinstance(registers, Items) and registers.begun and not (inner and _at_boundary(thread)):
+            parts.append(str(registers.begun - 1))
         inner = False
         thread = thread.parent
     return "".join(f"/{part}" for part in reversed(parts))

@@ -4,7 +4,7 @@ A grammar is a graph of nodes. Four kinds are enough:
 
     Lexeme   a run of bytes in a regular language: a string, a number, a keyword, whitespace
     Union    one of several nodes (parallel threads decide which)
-    Frame    a small automaton over bytes ("layout") whose states can *call* other nodes; with a shape it keeps registers:
+    Frame    a small automaton over bytes ("layout") whose states can *call* other nodes; with a shape it has registers:
                ObjectShape  which keys were emitted, which may follow, when it may close
                ArrayShape   how many items were emitted
     Lazy     a node that is built when the stack first reaches it
@@ -94,7 +94,8 @@ class ObjectShape:
     """What the members of an object must be.
 
     keys:     declared keys, UTF-8, sorted bytewise.      values: node per key; None forbids the key.
-    required: per key.      rank: per key its place when the order of members is fixed (additional keys come last); None: any order.
+    required: per key.
+    rank:     per key its place when the order of members is fixed (additional keys come last); None: any order.
     extra:    automaton of the additional keys, labelled with an index into extra_values; None: no additional keys.
               A declared key is never an additional one, whatever `extra` accepts. No key occurs twice.
     The builder has checked that min_members can be reached.

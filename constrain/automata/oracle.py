@@ -1,20 +1,36 @@
 """The reference interpreter: runs a grammar byte by byte, in plain Python, as directly as it can be said.
 
-It is the oracle that the kernels are tested against token by token, the engine of `grammar.accepts` and `constrain check`,
-and the source of explanations. Nothing here is shared with the kernels but the grammar itself: contents are kept as bytes,
-emitted keys as sets, and every question of viability ("is there a completion?") is asked from first principles.
+It is the oracle that the kernels are tested against token by token, the engine of `grammar.accepts` and of
+`constrain check`, and the source of explanations. Nothing here is shared with the kernels but the grammar itself:
+contents are kept as bytes, emitted keys in a tuple, and every question of viability ("is there a completion?") is asked
+from first principles.
 
 A *thread* is one way to read the text so far: a node, a position in it, its registers, and the frame to return to.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from ..languages.dfa import DFA
-from .grammar import ArrayShape, Call, Frame, Guard, Lexeme, Node, ObjectShape, Select, Skin, Union, resolve
+from .grammar import (
+    ArrayShape,
+    Call,
+    Frame,
+    Guard,
+    LayoutState,
+    Lexeme,
+    Node,
+    ObjectShape,
+    Select,
+    Skin,
+    Space,
+    Union,
+    resolve,
+)
 
 __all__ = ["Items", "Members", "Oracle", "Thread", "callee", "children", "key_lexeme", "nullable"]
 
@@ -31,9 +47,9 @@ class Members(NamedTuple):
 
 
 class Items(NamedTuple):
-    """Registers of an array frame."""
+    """Registers of an array frame: how many items were begun."""
 
-    count: int = 0
+    begun: int = 0
 
 
 class Text(NamedTuple):
@@ -57,6 +73,49 @@ class Thread(NamedTuple):
     registers: Members | Items | None
     parent: Thread | None  # the calling frame, already moved to the state that it returns to
     depth: int
+
+    # The fields as what they are in a lexeme, in a frame, and in the frame of an object or an array.
+
+    @property
+    def lexeme(self) -> Lexeme:
+        assert isinstance(self.node, Lexeme)
+        return self.node
+
+    @property
+    def text(self) -> Text:
+        assert isinstance(self.position, Text)
+        return self.position
+
+    @property
+    def frame(self) -> Frame:
+        assert isinstance(self.node, Frame)
+        return self.node
+
+    @property
+    def place(self) -> Place:
+        assert isinstance(self.position, Place)
+        return self.position
+
+    @property
+    def layout_state(self) -> LayoutState:
+        return self.frame.layout.states[self.place.state]
+
+    @property
+    def object(self) -> tuple[ObjectShape, Members]:
+        shape = self.frame.shape
+        assert isinstance(shape, ObjectShape) and isinstance(self.registers, Members)
+        return shape, self.registers
+
+    @property
+    def array(self) -> tuple[ArrayShape, Items]:
+        shape = self.frame.shape
+        assert isinstance(shape, ArrayShape) and isinstance(self.registers, Items)
+        return shape, self.registers
+
+    @property
+    def caller(self) -> Thread:
+        assert self.parent is not None
+        return self.parent
 
 
 DONE = Thread(None, None, None, None, 0)
@@ -90,7 +149,8 @@ class Oracle:
 
     def advance(self, threads: Iterable[Thread], byte: int) -> list[Thread]:
         """Every way to read one more byte; equal threads are merged."""
-        return list(dict.fromkeys(t for thread in threads for u in self.closure(thread) for t in self._consume(u, byte)))
+        ready = (u for thread in threads for u in self.closure(thread))
+        return list(dict.fromkeys(t for u in ready for t in self._consume(u, byte)))
 
     def is_accepting(self, threads: Iterable[Thread]) -> bool:
         return any(u is DONE for thread in threads for u in self.closure(thread))
@@ -114,29 +174,26 @@ class Oracle:
             if node.skin is Skin.RAW and self._label(thread) >= 0:
                 yield from self._return(thread)
         elif isinstance(node, _Root):
-            if thread.position.state == 1:
-                yield DONE
-            elif nullable(node.node):
+            if thread.place.state == 1 or nullable(node.node):
                 yield DONE
         elif isinstance(node, Frame):
-            state = node.layout.states[thread.position.state]
+            state = thread.layout_state
             if state.final:
                 yield from self._return(thread)
             for call in state.calls:
-                if call.select is Select.NODE and nullable(call.node):
+                if call.node is not None and nullable(call.node):
                     moved = self._enter_state(thread, call.returns)
                     if moved is not None:
                         yield moved
 
     def _return(self, thread: Thread) -> Iterator[Thread]:
         """Give control back to the calling frame; a key is recorded there, if it may be."""
-        parent = thread.parent
-        shape = getattr(parent.node, "shape", None)
-        if isinstance(shape, ObjectShape) and isinstance(thread.node, _KeyLexeme):
-            key = thread.position.content
-            if key not in _allowed_keys(shape, parent.registers, [key]):
+        parent = thread.caller
+        if isinstance(thread.node, _KeyLexeme):
+            key, (shape, members) = thread.text.content, parent.object
+            if key not in _allowed_keys(shape, members, [key]):
                 return
-            parent = parent._replace(registers=Members((*parent.registers.emitted, key)))
+            parent = parent._replace(registers=Members((*members.emitted, key)))
         yield parent
 
     # One step with input ---------------------------------------------------------------------------------------------
@@ -146,12 +203,12 @@ class Oracle:
         if isinstance(node, Lexeme):
             yield from self._consume_text(thread, byte)
         elif isinstance(node, _Root):
-            if thread.position.state == 0:
+            if thread.place.state == 0:
                 yield from self._enter(node.node, byte, thread._replace(position=Place(1)))
         elif isinstance(node, Frame):
-            state = node.layout.states[thread.position.state]
+            state = thread.layout_state
             if state.space is not None and byte in BLANKS:
-                yield from self._consume_space(thread, byte)
+                yield from self._consume_space(thread, state.space, byte)
             for edge, target in state.edges:
                 if edge == byte:
                     moved = self._enter_state(thread, target)
@@ -160,9 +217,8 @@ class Oracle:
             for call in state.calls:
                 yield from self._call(thread, call, byte)
 
-    def _consume_space(self, thread: Thread, byte: int) -> Iterator[Thread]:
-        space = thread.node.layout.states[thread.position.state].space
-        blanks, newlines = thread.position.blanks, thread.position.newlines
+    def _consume_space(self, thread: Thread, space: Space, byte: int) -> Iterator[Thread]:
+        _, blanks, newlines = thread.place
         if byte == ord("\n"):
             newlines += 1
         else:
@@ -170,13 +226,13 @@ class Oracle:
         if self.any_space:
             yield thread
         elif newlines <= space.newlines and blanks <= space.base + space.per_level * thread.depth:
-            yield thread._replace(position=thread.position._replace(blanks=blanks, newlines=newlines))
+            yield thread._replace(position=Place(thread.place.state, blanks, newlines))
 
     def _call(self, thread: Thread, call: Call, byte: int) -> Iterator[Thread]:
-        node, caller = callee(thread, call)
+        node, after = callee(thread, call)
         if node is None:
             return
-        caller = self._enter_state(caller, call.returns)
+        caller = self._enter_state(after, call.returns)
         if caller is not None:
             yield from self._enter(node, byte, caller)
 
@@ -194,23 +250,25 @@ class Oracle:
                 if self._viable(thread, b""):
                     yield thread
         elif isinstance(node, Frame):
-            registers = {ObjectShape: Members(), ArrayShape: Items()}.get(type(node.shape))
+            registers: Members | Items | None = None
+            if node.shape is not None:
+                registers = Members() if isinstance(node.shape, ObjectShape) else Items()
             yield from self._consume(Thread(node, Place(), registers, parent, parent.depth + 1), byte)
 
     def _enter_state(self, thread: Thread, target: int) -> Thread | None:
         """The frame in another layout state, if that state's guard lets it in."""
-        guard, shape = thread.node.layout.states[target].guard, thread.node.shape
-        if guard is Guard.CLOSE and not _may_close(shape, thread.registers):
+        guard = thread.frame.layout.states[target].guard
+        if guard is Guard.CLOSE and not _may_close(thread):
             return None
-        if guard is Guard.MORE and not _may_continue(shape, thread.registers):
+        if guard is Guard.MORE and not _may_continue(thread):
             return None
         return thread._replace(position=Place(target))
 
-    # Lexemes -----------------------------------------------------------------------------------------------------------
+    # Lexemes ---------------------------------------------------------------------------------------------------------
 
     def _consume_text(self, thread: Thread, byte: int) -> Iterator[Thread]:
-        node, (content, escape) = thread.node, thread.position
-        if node.skin is Skin.RAW:
+        content, escape = thread.text
+        if thread.lexeme.skin is Skin.RAW:
             if self._viable(thread, content + bytes([byte])):
                 yield thread._replace(position=Text(content + bytes([byte])))
             return
@@ -220,9 +278,9 @@ class Oracle:
             if decoded is None:
                 return
             if isinstance(decoded, int):
-                decoded = chr(decoded).encode()
-                if self._viable(thread, content + decoded):
-                    yield thread._replace(position=Text(content + decoded))
+                content += chr(decoded).encode()
+                if self._viable(thread, content):
+                    yield thread._replace(position=Text(content))
             elif any(self._some_char(thread, content, low, high) for low, high in decoded):
                 yield thread._replace(position=Text(content, escape))
         elif byte == BACKSLASH:
@@ -237,7 +295,7 @@ class Oracle:
 
     def _label(self, thread: Thread) -> int:
         """Whether the content so far is a word of the lexeme (>= 0)."""
-        node, content = thread.node, thread.position.content
+        node, content = thread.lexeme, thread.text.content
         if content in node.words:
             return 0
         label = node.dfa.label(content) if node.dfa is not None else -1
@@ -247,9 +305,9 @@ class Oracle:
 
     def _viable(self, thread: Thread, content: bytes) -> bool:
         """Whether some word of the lexeme starts with `content`; for keys, some key that may be emitted now."""
-        node = thread.node
+        node = thread.lexeme
         if isinstance(node, _KeyLexeme):
-            return _key_viable(thread.parent.node.shape, thread.parent.registers, content)
+            return _key_viable(*thread.caller.object, content)
         if any(word.startswith(content) for word in node.words):
             return True
         return _dfa_viable(node.dfa, content, node.min_chars, node.max_chars)
@@ -299,18 +357,20 @@ def callee(thread: Thread, call: Call) -> tuple[Node | None, Thread]:
     """The node that `call` calls for the thread's registers (None: none may follow), and the caller afterwards."""
     if call.select is Select.NODE:
         return call.node, thread
-    shape, registers = thread.node.shape, thread.registers
+    if call.select is Select.ITEM:
+        shape, (begun,) = thread.array
+        if not _may_continue(thread):
+            return None, thread
+        item = shape.prefix[begun] if begun < len(shape.prefix) else shape.rest
+        return item, thread._replace(registers=Items(begun + 1))
+    members, (emitted,) = thread.object
     if call.select is Select.KEY:
-        return key_lexeme(shape), thread
-    if call.select is Select.VALUE:
-        key = registers.emitted[-1]
-        if key in shape.keys:
-            return shape.values[shape.keys.index(key)], thread
-        return shape.extra_values[shape.extra.label(key)], thread
-    if not _may_continue(shape, registers):
-        return None, thread
-    item = shape.prefix[registers.count] if registers.count < len(shape.prefix) else shape.rest
-    return item, thread._replace(registers=Items(registers.count + 1))
+        return key_lexeme(members), thread
+    key = emitted[-1]
+    if key in members.keys:
+        return members.values[members.keys.index(key)], thread
+    assert members.extra is not None
+    return members.extra_values[members.extra.label(key)], thread
 
 
 def children(node: Node) -> Iterator[Node]:
@@ -329,17 +389,19 @@ def children(node: Node) -> Iterator[Node]:
 # What shapes allow ---------------------------------------------------------------------------------------------------
 
 
-def _may_close(shape: ObjectShape | ArrayShape, registers: Members | Items) -> bool:
-    if isinstance(shape, ArrayShape):
-        return registers.count >= shape.min_items
-    return len(registers.emitted) >= shape.min_members and not _missing(shape, registers.emitted)
+def _may_close(thread: Thread) -> bool:
+    if isinstance(thread.frame.shape, ArrayShape):
+        shape, (begun,) = thread.array
+        return begun >= shape.min_items
+    members, (emitted,) = thread.object
+    return len(emitted) >= members.min_members and not _missing(members, emitted)
 
 
-def _may_continue(shape: ObjectShape | ArrayShape, registers: Members | Items) -> bool:
-    if isinstance(shape, ArrayShape):
-        child = registers.count < len(shape.prefix) or shape.rest is not None
-        return child and registers.count < _most(shape.max_items)
-    return _key_viable(shape, registers, b"")
+def _may_continue(thread: Thread) -> bool:
+    if isinstance(thread.frame.shape, ArrayShape):
+        shape, (begun,) = thread.array
+        return (begun < len(shape.prefix) or shape.rest is not None) and begun < _most(shape.max_items)
+    return _key_viable(*thread.object, b"")
 
 
 def _missing(shape: ObjectShape, emitted: Iterable[bytes]) -> set[bytes]:
@@ -359,15 +421,17 @@ def _allowed_keys(shape: ObjectShape, registers: Members, candidates: Iterable[b
             continue
         if len(emitted) + 1 + len(missing - {key}) > _most(shape.max_members):
             continue
-        if shape.rank is not None and not _in_order(shape, emitted, key, missing):
+        if shape.rank is not None and not _in_order(shape, shape.rank, emitted, key, missing):
             continue
         result.add(key)
     return result
 
 
-def _in_order(shape: ObjectShape, emitted: tuple[bytes, ...], key: bytes, missing: set[bytes]) -> bool:
-    """Whether `key` may come next under a fixed order: none skipped that is required, and enough left for the minimum."""
-    rank = dict(zip(shape.keys, shape.rank, strict=True))
+def _in_order(
+    shape: ObjectShape, ranks: tuple[int, ...], emitted: tuple[bytes, ...], key: bytes, missing: set[bytes]
+) -> bool:
+    """Whether `key` may come next in a fixed order: nothing required is skipped, and enough is left for the minimum."""
+    rank = dict(zip(shape.keys, ranks, strict=True))
     last = len(rank)  # additional keys come after all declared ones
 
     def position(k: bytes) -> int:
@@ -419,8 +483,7 @@ def _more_words_than(dfa: DFA, state: int, bound: int) -> bool:
 
 
 def _dfa_viable(dfa: DFA | None, content: bytes, min_chars: int, max_chars: int | None) -> bool:
-    state = dfa.run(content) if dfa is not None else -1
-    if state < 0:
+    if dfa is None or (state := dfa.run(content)) < 0:
         return False
     if min_chars == 0 and max_chars is None:
         return True
@@ -442,8 +505,9 @@ def _most(bound: int | None) -> float:
 
 
 def _decode_escape(raw: bytes) -> int | list[tuple[int, int]] | None:
-    """A raw escape (from its backslash): the code point if it is complete, the ranges still possible if it is a proper
-    prefix, None if it is neither."""
+    """A raw escape, from its backslash: the code point if it is complete, the ranges still possible if it is a proper
+    prefix, None if it is neither.
+    """
     if len(raw) == 2 and raw[1] in SHORT_ESCAPES:
         return SHORT_ESCAPES[raw[1]]
     low = _unit_range(raw[:6])
@@ -486,26 +550,32 @@ def _without_low_surrogates(low: int, high: int) -> list[tuple[int, int]] | None
 
 
 def _next_chars(thread: Thread, content: bytes, low: int, high: int) -> Iterator[bytes]:
-    """UTF-8 of the characters in low..high that can come next by the words and the automaton alone."""
-    node = thread.node
+    """UTF-8 of characters in low..high that can come next by the words and the automaton alone; all that can, but for
+    characters that are no more viable than others that are there.
+    """
+    node = thread.lexeme
     for word in node.words:
         if word.startswith(content) and len(word) > len(content) and word[len(content)] & 0xC0 != 0x80:
             char = word[len(content) :].decode()[0]
             if low <= ord(char) <= high:
                 yield char.encode()
     if node.dfa is not None and not node.dfa.is_empty:
-        yield from _chars_from(node.dfa, node.dfa.run(content), low, high)
+        # Behind characters that lead to one state the same words follow, so one of them will do; except that a key may
+        # be used up: then one more than there are keys that can be.
+        enough = 1
+        if isinstance(node, _KeyLexeme):
+            shape, (emitted,) = thread.caller.object
+            enough += len(shape.keys) + len(emitted)
+        yield from _chars_from(node.dfa, node.dfa.run(content), low, high, enough)
 
 
-def _chars_from(dfa: DFA, state: int, low: int, high: int) -> Iterator[bytes]:
-    """UTF-8 of characters in low..high that the automaton can read from `state`.
-
-    Where infinitely many words follow, one character for each state it leads to: viability depends on nothing else then.
+def _chars_from(dfa: DFA, state: int, low: int, high: int, enough: int) -> Iterator[bytes]:
+    """UTF-8 of characters in low..high that the automaton can read from `state`: of those that lead to the same state
+    at least `enough`, or all.
     """
     if state < 0:
         return
-    every = dfa.char_bounds[1][state] >= 0
-    seen: set[tuple[int, int]] = set()
+    seen: Counter[tuple[int, int]] = Counter()
 
     def behind(state: int, head: bytes, first: int, size: int) -> Iterator[bytes]:
         """Characters first..first+size-1, of which the bytes `head` led to `state`."""
@@ -518,10 +588,10 @@ def _chars_from(dfa: DFA, state: int, low: int, high: int) -> Iterator[bytes]:
             target = dfa.step(state, 0x80 | k)
             if target < 0 or start > high or start + part - 1 < low:
                 continue
-            if not every and low <= start and start + part - 1 <= high:
-                if (target, part) in seen:
+            if low <= start and start + part - 1 <= high:
+                if seen[target, part] >= enough:
                     continue
-                seen.add((target, part))
+                seen[target, part] += 1
             yield from behind(target, head + bytes([0x80 | k]), start, part)
 
     for lead in (*range(0x80), *range(0xC2, 0xF5)):

@@ -7,6 +7,7 @@ array of (address, length) pairs. Whoever makes the descriptor keeps the arrays 
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
 
 import numba
 import numpy as np
@@ -15,7 +16,7 @@ from .._jit import jit
 
 __all__ = ["call_native", "register", "view_i32", "view_i64", "view_u8"]
 
-_functions: dict[int, object] = {}
+_functions: dict[int, Callable[..., int]] = {}
 
 
 def register(func):

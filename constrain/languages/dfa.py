@@ -6,9 +6,9 @@ composes them with the escape transducer. For numbers and other lexemes they are
 Layout
     classes  uint8[256]                 byte -> class; bytes of one class move alike in every state
     table    int32[n_states, n_classes] target state, or -1 when no word continues that way
-    labels   int32[n_states]            -1: not accepting; otherwise the label of what was accepted (0 for plain languages)
-State 0 is the start. The automaton is trim: every state is reachable and can reach acceptance, so "not -1" means "there is
-a completion". The empty language has no states at all.
+    labels   int32[n_states]            -1: not accepting; else the label of what was accepted (0 for plain languages)
+State 0 is the start. The automaton is trim: every state is reachable and can reach acceptance, so "not -1" means "there
+is a completion". The empty language has no states at all.
 """
 
 from __future__ import annotations

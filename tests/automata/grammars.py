@@ -12,10 +12,15 @@ from constrain.languages.operations import ANY_STRING
 from constrain.languages.pattern import compile_pattern
 
 PIECES = (
-    b'{"', b'":', b'": ', b'":"', b'",', b'", "', b'"}', b'"}}', b'"]', b"[]", b"{}", b"}}", b"},", b'},{"', b"]}", b"],",
-    b"true", b"false", b"null", b" true", b", ", b"  ", b"\n\n", b"\n  ", b"\t", b'\\"', b"\\n", b"\\u", b"\\u00", b"00",
-    b"ab", b"abc", b"b\"", b"a\":", b"a\":1,\"", b"\"a\":1,\"b\":", b"\xc3", b"\xa9", "é".encode(), "日".encode(), b"\xe6\x97", b"\xa5",
-    "😀".encode(), b"\xf0\x9f", b"\x98\x80", b"12", b"1.5", b"-1", b"e+", b"10", b"a,b", b"[[", b"]]", b'["', b'","', b"aa", b"aab",
+    b'{"', b'":', b'": ', b'":"', b'",', b'", "', b'"}', b'"}}', b'"]', b"[]", b"{}", b"}}", b"},", b'},{"', b"]}",
+    b"],",
+    b"true", b"false", b"null", b" true",
+    b", ", b"  ", b"\n\n", b"\n  ", b"\t", b'\\"', b"\\n", b"\\u", b"\\u00",
+    b"00",
+    b"ab", b"abc", b"b\"", b"a\":", b"a\":1,\"", b"\"a\":1,\"b\":", b"\xc3", b"\xa9", "é".encode(), "日".encode(),
+    b"\xe6\x97", b"\xa5",
+    "😀".encode(), b"\xf0\x9f", b"\x98\x80", b"12", b"1.5", b"-1", b"e+", b"10", b"a,b", b"[[", b"]]", b'["', b'","',
+    b"aa", b"aab",
     b"\\ud8", b"3d\\u", b"de00", b"\x00", b"\x1f", b"a\x00", b"\\\\", b"\\\"\"", b"\"\"", b"\"\":", b"\xff",
 )  # fmt: skip
 EOS = 256 + len(PIECES)
@@ -26,14 +31,17 @@ def byte_vocabulary(*, logits_width: int | None = None) -> Vocabulary:
     tokens: list[bytes | None] = [bytes([b]) for b in range(256)]
     tokens += PIECES
     tokens.append(None)
-    return Vocabulary.from_tokens(tokens, special={"<eos>": EOS}, eos_token_ids=[EOS], logits_width=logits_width or EOS + 70)
+    width = logits_width or EOS + 70
+    return Vocabulary.from_tokens(tokens, special={"<eos>": EOS}, eos_token_ids=[EOS], logits_width=width)
 
 
 STRING = Lexeme(dfa=ANY_STRING, skin=Skin.JSON_STRING)
 INTEGER = Lexeme(dfa=compile_pattern("-?(?:0|[1-9][0-9]*)", search=False))
 NUMBER = Lexeme(dfa=compile_pattern(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?", search=False))
 LITERALS = Lexeme(words=(b"false", b"null", b"true"))
-KEYS = (b"", b"a", b"aa", b"ab", b"abc", b"b", b'q"', b"\n", "é".encode(), "日本".encode(), "😀".encode(), b"a:1", b"\\")
+KEYS = (
+    b"", b"a", b"aa", b"ab", b"abc", b"b", b'q"', b"\n", "é".encode(), "日本".encode(), "😀".encode(), b"a:1", b"\\",
+)  # fmt: skip
 PATTERNS = ("^a", "b$", "^[a-c]*$", "^(ab)*$", "^[^a]+$", "é|日", "^.{2,3}$", "^[ab]$", "^[ab]{1,2}$", "^(aa|é)?$", "")
 
 
