@@ -9,8 +9,8 @@ one token, and the matcher moves without being copied; it is forked only when se
 depends on the length of the history is one comparison of arrays in memory, a few microseconds for thousands of tokens.
 
 The prompt is what the first call shows. A later call begins another generation when it is narrower than the prompt,
-when its rows begin with other prompts, or when it grew by more than one token and no row is legal any more: a next turn
-of a chat looks like that. A prompt that continues the last output *within* the constraint cannot be told from that
+when its rows begin with other prompts, or when all rows have more than one new token and none is legal any more: a next
+turn of a chat looks like that. A prompt that continues the last output *within* the constraint cannot be told from that
 output; `reset()`.
 """
 
@@ -135,6 +135,7 @@ class _Family:
         ends = on_failure == "stop" or (on_failure is None and bool(self.root.matcher.is_constraining))
         self.root.ends = ends and bool(self.root.matcher.stop_token_ids)
         self.tracks: list[Track] = []
+        self.jumped = False  # whether all histories of the last call had at least two tokens that no track had seen
         self._by_row: dict[int, Track] = {}
 
     def clear(self) -> None:
@@ -146,9 +147,11 @@ class _Family:
         """The track of each history; equal histories share one."""
         # What happens to a track: the rows it serves, by the rest of their histories. None: it stays where it is.
         plans: dict[int, tuple[Track, dict[tuple[int, bytes] | None, list[int]]]] = {}
+        self.jumped = True
         for place, history in enumerate(histories):
             track, common = self._nearest(rows[place], history)
             stays = common == track.length and (common == len(history) or track.state != "open")
+            self.jumped &= not stays and len(history) - common > 1
             goal = None if stays else (common, history[common:].tobytes())
             plans.setdefault(id(track), (track, {}))[1].setdefault(goal, []).append(place)
         result: list[Track] = [self.root] * len(histories)
@@ -249,8 +252,8 @@ class Histories:
         if self._prompts is None or not self._continues(ids, self._prompts):
             self._begin(ids)
         tracks = self._follow(ids)
-        constrained = [track for track in tracks if track is not None]
-        if ids.shape[1] > self._width + 1 and constrained and all(t.state != "open" for t in constrained):
+        jumped = ids.shape[1] > self._width + 1 or all(f.jumped for f in self._families if f is not None)
+        if jumped and all(track.state != "open" for track in tracks if track is not None):
             self._begin(ids)
             tracks = self._follow(ids)
         self._width = ids.shape[1]
