@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from .grammar import Call, Frame, Guard, Lexeme, Node, ObjectShape, Select, Skin, Union, resolve
+from .grammar import Call, Frame, Lexeme, Node, ObjectShape, Select, Skin, Union, resolve
 from .oracle import Items, Members, Oracle, Thread, callee, key_lexeme
 
 __all__ = ["Rejection", "explain"]
 
 _NAMES = {
     ord('"'): "a quote",
-    ord("{"): "'{'",
+    ord("'"): "an apostrophe",
     ord("\\"): "a backslash",
     ord("\n"): "a line feed",
     ord("\t"): "a tab",
@@ -20,12 +21,13 @@ _NAMES = {
     ord(" "): "a space",
 }
 _SHOWN = 6
+_DIGITS = list(b"0123456789")
 
 
 @dataclass(frozen=True)
 class Rejection:
     """position: bytes of the text that are a viable beginning. pointer: JSON pointer to the value being written there.
-    got: the byte that cannot follow, in words ("the end" when the text stops too early). expected: what could follow.
+    got: what cannot follow, in words ("the end" when the text stops too early). expected: what could follow.
     """
 
     position: int
@@ -34,112 +36,163 @@ class Rejection:
     expected: tuple[str, ...]
 
     def __str__(self) -> str:
-        wanted = self.expected[0] if self.expected else "nothing more"
-        if len(self.expected) > 1:
-            wanted = f"{', '.join(self.expected[:-1])} or {self.expected[-1]}"
-        return f"byte {self.position}, in {self.pointer or '/'}: expected {wanted}, got {self.got}"
+        return f"byte {self.position}, in {self.pointer or '/'}: {self.reason}"
+
+    @property
+    def reason(self) -> str:
+        return f"expected {_listed(self.expected) or 'nothing more'}, got {self.got}"
 
 
 def explain(oracle: Oracle, data: bytes) -> Rejection | None:
     """The rejection of `data`, or None when it is accepted."""
     threads, used = oracle.run(data)
-    if used == len(data):
-        if oracle.is_accepting(threads):
-            return None
-        got = "the end"
-    else:
-        got = describe_byte(data[used])
-    expected = list(dict.fromkeys(e for thread in threads for u in oracle.closure(thread) for e in _expected(u)))
-    return Rejection(used, _pointer(threads), got, tuple(expected[: 2 * _SHOWN]))
+    if used == len(data) and oracle.is_accepting(threads):
+        return None
+    got = _describe_at(data, used) if used < len(data) else "the end"
+    ready = dict.fromkeys(u for thread in threads for u in oracle.closure(thread))
+    expected = dict.fromkeys(e for thread in ready for e in _expected(oracle, thread))
+    return Rejection(used, _pointer(threads), got, tuple(expected)[: 2 * _SHOWN])
+
+
+def _describe_at(data: bytes, position: int) -> str:
+    """The character at `position`, in words; a byte where it is none."""
+    start = position
+    while start > max(0, position - 3) and data[start] & 0xC0 == 0x80:
+        start -= 1
+    char = data[start : start + 4].decode("utf-8", "ignore")[:1]
+    if data[start] < 0x80 or not char.isprintable() or not data.startswith(char.encode(), start):
+        return describe_byte(data[position])
+    return f"'{char}'" if start == position else f"the byte 0x{data[position]:02x} of '{char}'"
 
 
 def describe_byte(byte: int) -> str:
     if byte in _NAMES:
         return _NAMES[byte]
-    if 48 <= byte <= 57:
+    if byte in _DIGITS:
         return f"the digit {chr(byte)}"
-    return repr(chr(byte)) if 33 <= byte < 127 else f"the byte 0x{byte:02x}"
+    return f"'{chr(byte)}'" if 33 <= byte < 127 else f"the byte 0x{byte:02x}"
 
 
 def _pointer(threads: list[Thread]) -> str:
-    """JSON pointer of the value that the first thread is in."""
+    """JSON pointer of the value that the first thread is in; of the object, where a key is being written."""
     parts: list[str] = []
     thread: Thread | None = threads[0] if threads else None
-    inner = True
+    if thread is not None and isinstance(thread.node, Lexeme) and thread.node is _key_of(thread.parent):
+        thread = thread.caller.parent
+    elif thread is not None and isinstance(thread.node, Frame) and _is_between(thread):
+        thread = thread.parent
     while thread is not None:
         registers = thread.registers
-        if isinstance(registers, Members) and registers.emitted and not (inner and _at_boundary(thread)):
-            parts.append(registers.emitted[-1].decode().replace("~", "~0").replace("/", "~1"))
-        elif isinstance(registers, Items) and registers.begun and not (inner and _at_boundary(thread)):
+        if isinstance(registers, Members) and registers.emitted:
+            key = registers.emitted[-1].decode("utf-8", "replace")
+            parts.append(key.replace("~", "~0").replace("/", "~1"))
+        elif isinstance(registers, Items) and registers.begun:
             parts.append(str(registers.begun - 1))
-        inner = False
         thread = thread.parent
     return "".join(f"/{part}" for part in reversed(parts))
 
 
-def _at_boundary(thread: Thread) -> bool:
-    """Whether the frame is between members: its last key or item is complete."""
-    assert isinstance(thread.node, Frame)
-    state = thread.node.layout.states[thread.position.state]  # type: ignore[union-attr]
-    return not any(call.select is Select.VALUE for call in state.calls) and not any(b == ord(":") for b, _ in state.edges)
+def _key_of(thread: Thread | None) -> Lexeme | None:
+    shape = thread.node.shape if thread is not None and isinstance(thread.node, Frame) else None
+    return key_lexeme(shape) if isinstance(shape, ObjectShape) else None
 
 
-def _expected(thread: Thread) -> Iterator[str]:
+def _is_between(thread: Thread) -> bool:
+    """Whether the frame is between members: its last value or item is complete, or none has begun."""
+    state = thread.layout_state
+    awaits_value = any(call.select is Select.VALUE for call in state.calls)
+    return not awaits_value and all(byte != ord(":") for byte, _ in state.edges)
+
+
+def _expected(oracle: Oracle, thread: Thread) -> Iterator[str]:
     node = thread.node
     if node is None:
         yield "the end"
     elif isinstance(node, Lexeme):
-        yield from _expected_text(thread, node)
+        yield from _expected_text(oracle, thread)
     elif isinstance(node, Frame):
-        state = node.layout.states[thread.position.state]  # type: ignore[union-attr]
-        for call in state.calls:
-            yield from _expected_call(thread, call)
-        for byte, target in state.edges:
-            if node.layout.states[target].guard is Guard.NONE or _may_enter(thread, target):
-                yield describe_byte(byte)
-    else:
+        missing = _missing_keys(thread)
+        for call in thread.layout_state.calls:
+            yield from _expected_call(thread, call, missing)
+        for byte, target in thread.layout_state.edges:
+            if oracle._enter_state(thread, target) is not None:
+                with_key = missing and byte == ord(",")
+                yield describe_byte(byte) + (f" and the required {_keys(missing)}" if with_key else "")
+    elif thread.place.state == 0:
         yield from _describe(node.node)  # type: ignore[attr-defined]
 
 
-def _may_enter(thread: Thread, target: int) -> bool:
-    return Oracle(thread.node)._enter_state(thread, target) is not None  # type: ignore[arg-type]
+def _missing_keys(thread: Thread) -> list[bytes]:
+    """Required keys that were not written yet."""
+    if not isinstance(thread.frame.shape, ObjectShape):
+        return []
+    shape, (emitted,) = thread.object
+    return [k for k, needed in zip(shape.keys, shape.required, strict=True) if needed and k not in emitted]
 
 
-def _expected_call(thread: Thread, call: Call) -> Iterator[str]:
-    shape = getattr(thread.node, "shape", None)
-    if call.select is Select.KEY and isinstance(shape, ObjectShape):
-        emitted = thread.registers.emitted  # type: ignore[union-attr]
-        left = [k for k in key_lexeme(shape).words if k not in emitted]
-        if left or shape.extra is not None:
-            names = [f'"{k.decode()}"' for k in left[:_SHOWN]]
-            yield f"a key ({', '.join(names)}{', …' if len(left) > _SHOWN or shape.extra is not None else ''})" if names else "a key"
+def _expected_call(thread: Thread, call: Call, missing: list[bytes]) -> Iterator[str]:
+    if call.select is Select.KEY:
+        if missing:
+            yield f"the required {_keys(missing)}"
+        shape, (emitted,) = thread.object
+        left = [k for k in key_lexeme(shape).words if k not in emitted and k not in missing]
+        if shape.extra is not None:
+            yield "another key" if missing or left else "a key"
+        elif left:
+            yield _one_of(left)
         return
     node, _ = callee(thread, call)
     if node is not None:
         yield from _describe(node)
 
 
-def _expected_text(thread: Thread, node: Lexeme) -> Iterator[str]:
-    content, escape = thread.position  # type: ignore[misc]
-    if escape:
-        yield "the rest of an escape"
+def _keys(keys: list[bytes]) -> str:
+    return ("key " if len(keys) == 1 else "keys ") + _listed(_quoted(tuple(keys)), "and")
+
+
+def _one_of(keys: list[bytes]) -> str:
+    return f"the {_keys(keys)}" if len(keys) == 1 else f"one of the keys {_listed(_quoted(tuple(keys)))}"
+
+
+def _expected_text(oracle: Oracle, thread: Thread) -> Iterator[str]:
+    """What can follow in a lexeme: whole words where they are few, else the bytes that keep it viable."""
+    node, (content, escape) = thread.lexeme, thread.text
+    alive = [byte for byte in range(256) if next(oracle._consume(thread, byte), None) is not None]
+    words = [word for word in node.words if word.startswith(content)]
+    if words and node.dfa is None and not escape:
+        if node is _key_of(thread.parent):
+            _, (emitted,) = thread.caller.object
+            words = [word for word in words if word not in emitted]
+            yield _one_of(words)
+        else:
+            yield from (_text(word[len(content) :]) for word in words[:_SHOWN] if word != content)
+            if node.skin is Skin.JSON_STRING and content in words:
+                yield "a quote"
         return
-    rests = [word[len(content) :] for word in node.words if word.startswith(content)]
-    rests = [rest for rest in rests if rest]
-    for rest in rests[:_SHOWN]:
-        yield f"'{rest.decode('utf-8', 'replace')}'"
-    if node.dfa is not None and (state := node.dfa.run(content)) >= 0:
-        yield _describe_bytes([b for b in range(256) if node.dfa.step(state, b) >= 0])
-    if node.skin is Skin.JSON_STRING and Oracle(node)._label(thread) >= 0:
+    if node.skin is Skin.JSON_STRING and not escape and len(alive) > 1:
+        alive = [byte for byte in alive if byte != ord("\\")]
+    yield from _describe_bytes(alive)
+
+
+def _describe_bytes(alive: list[int]) -> Iterator[str]:
+    """A set of bytes in words: runs of three or more as ranges."""
+    if ord('"') in alive and len(alive) > 1:
         yield "a quote"
-
-
-def _describe_bytes(alive: list[int]) -> str:
-    if alive == list(b"0123456789"):
-        return "a digit"
-    if len(alive) > 40:
-        return "another character"
-    return " or ".join(describe_byte(b) for b in alive[:_SHOWN]) or "nothing more"
+        alive = [byte for byte in alive if byte != ord('"')]
+    if len(alive) > 80 or any(byte >= 0x80 for byte in alive):
+        yield "another character"
+        return
+    start = 0
+    for i in range(len(alive)):
+        if i + 1 < len(alive) and alive[i + 1] == alive[i] + 1:
+            continue
+        run, start = alive[start : i + 1], i + 1
+        if run == _DIGITS:
+            yield "a digit"
+        elif len(run) > 2:
+            yield f"'{chr(run[0])}' to '{chr(run[-1])}'"
+        else:
+            yield from map(describe_byte, run)
 
 
 def _describe(node: Node, seen: frozenset[int] = frozenset()) -> Iterator[str]:
@@ -151,18 +204,25 @@ def _describe(node: Node, seen: frozenset[int] = frozenset()) -> Iterator[str]:
                 yield from _describe(alternative, seen | {id(node)})
     elif isinstance(node, Lexeme):
         if node.skin is Skin.JSON_STRING:
-            if node.words and node.dfa is None:
-                for word in node.words[:_SHOWN]:
-                    yield f'"{word.decode()}"'
-                if len(node.words) > _SHOWN:
-                    yield "…"
-            else:
-                yield "a string"
+            yield from _quoted(node.words) if node.words and node.dfa is None else ["a string"]
         else:
-            for word in node.words[:_SHOWN]:
-                yield f"'{word.decode('utf-8', 'replace')}'"
+            yield from map(_text, node.words[:_SHOWN])
             if node.dfa is not None:
-                yield "a number" if node.dfa.run(b"1") >= 0 or node.dfa.run(b"-") >= 0 else "text"
+                first = {byte for byte in range(256) if node.dfa.step(0, byte) >= 0}
+                yield "a number" if first and first <= {ord("-"), *_DIGITS} else "text"
     elif isinstance(node, Frame):
         opening = [byte for byte, _ in node.layout.states[0].edges]
         yield {ord("{"): "an object", ord("["): "an array"}.get(opening[0] if opening else -1, "text")
+
+
+def _quoted(words: tuple[bytes, ...]) -> list[str]:
+    shown = [json.dumps(word.decode("utf-8", "replace"), ensure_ascii=False) for word in words[:_SHOWN]]
+    return [*shown, f"{len(words) - _SHOWN} others"] if len(words) > _SHOWN else shown
+
+
+def _text(word: bytes) -> str:
+    return f"'{word.decode('utf-8', 'replace')}'"
+
+
+def _listed(parts: Sequence[str], last: str = "or") -> str:
+    return f"{', '.join(parts[:-1])} {last} {parts[-1]}" if len(parts) > 1 else "".join(parts)

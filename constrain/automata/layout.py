@@ -83,6 +83,10 @@ NODE, STATE, LO, HI, DEPTH, ESC, CHARS, HASH, TEXT, REGS, PARENT, LEVEL = range(
 BLANKS, NEWLINES = LO, HI
 DONE = 0  # node of the configuration in which the whole output is complete
 ENTER = -2  # state of a scratch row that asks to start its node
+RETURN = -3  # state of a scratch row that gives control back to its parent, in one of three ways (kept at MODE):
+READ, EMIT, ASK = 0, 1, 2  # the caller still has to read the byte; it is read already; there is none, may the output end?
+MODE = ESC
+FORK = -7  # R_NODE of an arena row that stands for two frames to return to: R_STATE and R_PARENT (itself a fork or not)
 
 # status of a step
 OK, NEED_NODES, NEED_ARENA, NEED_CONFIGS, NEED_TEXT, NEED_MASK, TOO_MANY_THREADS, REFUSED, WALKED = 0, 1, 2, 3, 4, 5, 6, 7, 8

@@ -19,15 +19,14 @@ from .layout import (
     A_POS,
     A_SCRATCH,
     A_STATUS,
+    ASK,
     BLANKS,
     CALL_NODE,
     CALL_NULLABLE,
     CALL_RETURNS,
     CALL_SELECT,
     CALL_SIZE,
-    CHARS,
     CW,
-    DEPTH,
     DONE,
     E_ADVANCE,
     E_ARENA,
@@ -37,6 +36,7 @@ from .layout import (
     E_SIZE,
     E_TEXT,
     E_THREADS,
+    EMIT,
     END,
     ENTER,
     ESC,
@@ -45,6 +45,7 @@ from .layout import (
     F_START,
     FLAG_CLOSED,
     FLAG_FINAL,
+    FORK,
     G_BITS,
     G_COUNT,
     G_EXTRA,
@@ -53,7 +54,6 @@ from .layout import (
     G_MISSING,
     GUARD_CLOSE,
     GUARD_MORE,
-    HASH,
     HI,
     K_FRAME,
     K_LEXEME,
@@ -65,9 +65,9 @@ from .layout import (
     L_WORDS,
     LEVEL,
     LO,
+    MODE,
     NEED_CAP,
     NEED_CONFIGS,
-    NEED_NODES,
     NEWLINES,
     NODE,
     O_EXTRA,
@@ -87,7 +87,9 @@ from .layout import (
     R_REGS,
     R_SIZE,
     R_STATE,
+    READ,
     REGS,
+    RETURN,
     S_BASE,
     S_CALL_LIST,
     S_CALLS,
@@ -98,7 +100,6 @@ from .layout import (
     S_LEVEL,
     S_NEWLINES,
     SCRATCH_CAP,
-    SELECT_ITEM,
     SELECT_KEY,
     SELECT_NODE,
     SELECT_VALUE,
@@ -176,38 +177,65 @@ def push_scratch(A, n):
     return A_SCRATCH + n * CW
 
 
-@kernel("P A i i i -> v")
-def return_to(P, A, row, parent, regs):
-    """Make `row` the frame that row `parent` of the arena describes, with registers `regs`; frames that end here return in
-    turn; below the outermost one the output is complete."""
-    while True:
-        if parent < 0:
-            set_row(A, row, DONE, 0, -1, -1, 0)
-            return
-        node, state = A[parent + R_NODE], A[parent + R_STATE]
-        level, above = A[parent + R_LEVEL], A[parent + R_PARENT]
+@kernel("A i i i -> i")
+def push_return(A, n, parent, mode):
+    """Push a scratch row that gives control back to arena row `parent`; returns the scratch count."""
+    row = push_scratch(A, n)
+    set_row(A, row, DONE, RETURN, -1, parent, 0)
+    A[row + MODE] = mode
+    return n + 1
+
+
+@kernel("P A C i -> i")
+def hand_back(P, A, C, n):
+    """Give control back as scratch row `n` asks: to every frame of a fork; a frame that ends there returns in turn; below
+    the outermost one the output is complete. Returns the scratch count."""
+    row = A_SCRATCH + n * CW
+    parent, mode = A[row + PARENT], A[row + MODE]
+    while parent >= 0:
+        if A[parent + R_NODE] == FORK:
+            n = push_return(A, n, A[parent + R_PARENT], mode)
+            row = push_scratch(A, n)
+            parent = A[parent + R_STATE]
+            continue
+        state = A[parent + R_STATE]
         if P[state + S_FLAGS] & FLAG_CLOSED == 0:
-            set_row(A, row, node, state, regs, above, level)
-            return
-        parent = above
-        regs = A[parent + R_REGS] if parent >= 0 else -1
+            break
+        parent = A[parent + R_PARENT]
+    if parent < 0:
+        if mode == READ:
+            return n  # nothing can follow the complete output
+        set_row(A, row, DONE, 0, -1, -1, 0)
+        if mode == EMIT:
+            emit(A, C, row)
+            return n
+        return n + 1
+    set_row(A, row, A[parent + R_NODE], state, A[parent + R_REGS], A[parent + R_PARENT], A[parent + R_LEVEL])
+    if mode == EMIT:
+        emit(A, C, row)
+        return n
+    return n + 1
 
 
-@kernel("P A T i i i -> b")
-def leave(P, A, T, row, source, end):
-    """Make `row` what follows when the lexeme in row `source` ends before text position `end`. False: it may not end."""
+@kernel("P A C T i i i i -> i")
+def leave(P, A, C, T, n, source, end, mode):
+    """End the lexeme in row `source` before text position `end`, if it may, and go on in its caller as `mode` says.
+    Returns the scratch count."""
     label = complete(P, A, source)
     if label < 0:
-        return False
+        return n
     parent = A[source + PARENT]
-    if P[A[source + NODE] + L_SHAPE] >= 0:
-        regs = close_key(P, A, T, source, label, A[source + TEXT], end)
-        if regs == 0:
-            return False
-    else:
-        regs = A[parent + R_REGS] if parent >= 0 else -1
-    return_to(P, A, row, parent, regs)
-    return True
+    if P[A[source + NODE] + L_SHAPE] < 0:
+        return push_return(A, n, parent, mode)
+    regs = close_key(P, A, T, source, label, A[source + TEXT], end)
+    if regs == 0:
+        return n
+    row = push_scratch(A, n)
+    set_row(A, row, A[parent + R_NODE], A[parent + R_STATE], regs, A[parent + R_PARENT], A[parent + R_LEVEL])
+    if mode == EMIT:
+        emit(A, C, row)
+        return n
+    return n + 1
 
 
 @kernel("P A i i i -> b")
@@ -235,17 +263,17 @@ def passes(P, A, node, state, regs):
     return True
 
 
-@kernel("P A C i i i i i -> v")
-def move(P, A, C, node, state, regs, parent, level):
-    """Emit the frame in another layout state, if its guard allows; a frame that ends there returns at once."""
+@kernel("P A C i i i i i i -> i")
+def move(P, A, C, n, node, state, regs, parent, level):
+    """Emit the frame in another layout state, if its guard allows; a frame that ends there returns. Returns the scratch
+    count."""
     if not passes(P, A, node, state, regs):
-        return
-    row = A_CURRENT
+        return n
     if P[state + S_FLAGS] & FLAG_CLOSED != 0:
-        return_to(P, A, row, parent, A[parent + R_REGS] if parent >= 0 else -1)
-    else:
-        set_row(A, row, node, state, regs, parent, level)
-    emit(A, C, row)
+        return push_return(A, n, parent, EMIT)
+    set_row(A, A_CURRENT, node, state, regs, parent, level)
+    emit(A, C, A_CURRENT)
+    return n
 
 
 @kernel("P A C T i i -> v")
@@ -257,16 +285,18 @@ def consume(P, A, C, T, c, byte):
     while n > 0 and A[A_STATUS] == 0:
         n -= 1
         row = A_SCRATCH + n * CW
-        node = A[row + NODE]
-        if node == DONE:
+        node, state = A[row + NODE], A[row + STATE]
+        if state == RETURN:
+            n = hand_back(P, A, C, n)
+        elif node == DONE:
             continue
-        if A[row + STATE] == ENTER:
+        elif state == ENTER:
             n = enter(P, A, C, T, n, byte)
         elif P[node] == K_LEXEME:
             if P[node + L_SKIN] == SKIN_RAW:
                 n = read_raw(P, A, C, T, n, byte)
             else:
-                read_json(P, A, C, T, row, byte)
+                n = read_json(P, A, C, T, n, byte)
         else:
             n = read_frame(P, A, C, n, byte)
 
@@ -282,19 +312,18 @@ def read_raw(P, A, C, T, n, byte):
         emit(A, C, A_CURRENT)
     for k in range(CW):
         A[A_CURRENT + k] = A[row + k]
-    if leave(P, A, T, row, A_CURRENT, A[A_POS]):
-        return n + 1
-    return n
+    return leave(P, A, C, T, n, A_CURRENT, A[A_POS], READ)
 
 
-@kernel("P A C T i i -> v")
-def read_json(P, A, C, T, row, byte):
-    """A JSON string goes on with the byte: content, part of an escape, or the closing quote."""
+@kernel("P A C T i i -> i")
+def read_json(P, A, C, T, n, byte):
+    """A JSON string goes on with the byte: content, part of an escape, or the closing quote. Returns the scratch count."""
+    row = A_SCRATCH + n * CW
     esc = A[row + ESC]
     if esc != 0:
         esc, code = escape_step(esc, byte)
         if esc < 0:
-            return
+            return n
         A[row + ESC] = esc
         if code >= 0:
             feed_code(P, A, row, code)
@@ -305,8 +334,7 @@ def read_json(P, A, C, T, row, byte):
     elif byte == 34:
         for k in range(CW):
             A[A_CURRENT + k] = A[row + k]
-        if leave(P, A, T, row, A_CURRENT, A[A_POS]):
-            emit(A, C, row)
+        return leave(P, A, C, T, n, A_CURRENT, A[A_POS], EMIT)
     elif byte == 92:
         A[row + ESC] = 1
         if escape_viable(P, A, T, row):
@@ -315,6 +343,7 @@ def read_json(P, A, C, T, row, byte):
         feed(P, A, row, byte)
         if viable(P, A, T, row):
             emit(A, C, row)
+    return n
 
 
 @kernel("P A C i i -> i")
@@ -337,15 +366,14 @@ def read_frame(P, A, C, n, byte):
     edge = state + S_EDGE_LIST
     for _ in range(P[state + S_EDGES]):
         if P[edge] == byte:
-            move(P, A, C, node, P[edge + 1], regs, parent, level)
+            n = move(P, A, C, n, node, P[edge + 1], regs, parent, level)
         edge += 2
     call = P[state + S_CALL_LIST]
     for _ in range(P[state + S_CALLS]):
         n = make_call(P, A, n, call, node, regs, parent, level, byte)
         call += CALL_SIZE
     if P[state + S_FLAGS] & FLAG_FINAL != 0:
-        return_to(P, A, push_scratch(A, n), parent, A[parent + R_REGS] if parent >= 0 else -1)
-        n += 1
+        n = push_return(A, n, parent, READ)
     return n
 
 
@@ -476,28 +504,56 @@ def want(A, stub):
         A[A_NEED] += 1
 
 
-@kernel("A C i -> v")
-def merge(A, C, first):
-    """Drop configurations from number `first` on that repeat an earlier one of them."""
+@kernel("P A C i -> v")
+def merge(P, A, C, first):
+    """Make one of the configurations from number `first` on that differ in nothing but the frame they return to.
+
+    They read the same from here on, so one of them goes on for all, with a *fork* of the frames to return to. The number of
+    configurations is then bounded by the grammar, not by the ways to have come here.
+    """
     out = A[A_OUT]
     kept = first + 1
     for c in range(first + 1, out):
-        fresh = True
+        mine, fresh = c * CW, True
         for other in range(first, kept):
-            same = True
-            for k in range(CW):
-                if C[c * CW + k] != C[other * CW + k]:
-                    same = False
-                    break
-            if same:
+            row = other * CW
+            if C[row + NODE] == C[mine + NODE] and C[row + STATE] == C[mine + STATE] and alike(P, A, C, row, mine):
+                if C[row + PARENT] != C[mine + PARENT]:
+                    fork = allocate(A, R_SIZE)
+                    if fork == 0:
+                        return
+                    A[fork + R_NODE], A[fork + R_STATE], A[fork + R_PARENT] = FORK, C[mine + PARENT], C[row + PARENT]
+                    C[row + PARENT] = fork
                 fresh = False
                 break
         if fresh:
             if kept != c:
                 for k in range(CW):
-                    C[kept * CW + k] = C[c * CW + k]
+                    C[kept * CW + k] = C[mine + k]
             kept += 1
     A[A_OUT] = kept
+
+
+@kernel("P A C i i -> b")
+def alike(P, A, C, row, mine):
+    """Whether two configurations of one node and state are equal but for the frame they return to."""
+    node = C[row + NODE]
+    for k in range(LO, TEXT + 1):
+        if C[row + k] != C[mine + k]:
+            return False
+    if C[row + LEVEL] != C[mine + LEVEL]:
+        return False
+    if node != DONE and P[node] == K_LEXEME:
+        # which keys are left is asked of the frame that is returned to
+        return P[node + L_SHAPE] < 0 or C[row + PARENT] == C[mine + PARENT]
+    first, second = C[row + REGS], C[mine + REGS]
+    if first != second:
+        kind, shape = P[node + F_SHAPE_KIND], P[node + F_SHAPE]
+        size = G_BITS + P[shape + O_WORDS] if kind == SHAPE_OBJECT else 1
+        for k in range(size):
+            if A[first + k] != A[second + k]:
+                return False
+    return True
 
 
 @kernel("P A C T i -> b")
@@ -509,26 +565,26 @@ def may_end(P, A, C, T, c):
     while n > 0 and A[A_STATUS] == 0:
         n -= 1
         row = A_SCRATCH + n * CW
-        node = A[row + NODE]
-        if node == DONE:
+        node, state, parent = A[row + NODE], A[row + STATE], A[row + PARENT]
+        if state == RETURN:
+            n = hand_back(P, A, C, n)
+        elif node == DONE:
             return True
-        if P[node] == K_LEXEME:
+        elif P[node] == K_LEXEME:
             if P[node + L_SKIN] == SKIN_RAW:
                 for k in range(CW):
                     A[A_CURRENT + k] = A[row + k]
-                if leave(P, A, T, row, A_CURRENT, A[A_POS]):
+                n = leave(P, A, C, T, n, A_CURRENT, A[A_POS], ASK)
+        else:
+            regs, level = A[row + REGS], A[row + LEVEL]
+            if P[state + S_FLAGS] & FLAG_FINAL != 0:
+                n = push_return(A, n, parent, ASK)
+            call = P[state + S_CALL_LIST]
+            for _ in range(P[state + S_CALLS]):
+                if P[call + CALL_SELECT] == SELECT_NODE and P[call + CALL_NULLABLE] != 0:
+                    set_row(A, push_scratch(A, n), node, P[call + CALL_RETURNS], regs, parent, level)
                     n += 1
-            continue
-        state, regs, parent, level = A[row + STATE], A[row + REGS], A[row + PARENT], A[row + LEVEL]
-        if P[state + S_FLAGS] & FLAG_FINAL != 0:
-            return_to(P, A, row, parent, A[parent + R_REGS] if parent >= 0 else -1)
-            n += 1
-        call = P[state + S_CALL_LIST]
-        for _ in range(P[state + S_CALLS]):
-            if P[call + CALL_SELECT] == SELECT_NODE and P[call + CALL_NULLABLE] != 0:
-                set_row(A, push_scratch(A, n), node, P[call + CALL_RETURNS], regs, parent, level)
-                n += 1
-            call += CALL_SIZE
+                call += CALL_SIZE
     return False
 
 
@@ -548,7 +604,7 @@ def _advance(descriptor, first, last, byte):
     for c in range(first, last):
         consume(P, A, C, T, c, byte)
     if A[A_OUT] - start > 1:
-        merge(A, C, start)
+        merge(P, A, C, start)
         if A[A_OUT] - start > desc[E_THREADS]:
             A[A_STATUS] = TOO_MANY_THREADS
     return A[A_OUT] - start
