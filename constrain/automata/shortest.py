@@ -1,0 +1,468 @@
+"""The shortest way from a viable state to a complete output, found in the grammar's structure, not by trying texts.
+
+A thread needs the rest of what it is in, then the rest of each frame around it. The parts are independent, so each has
+its own shortest text:
+
+    lexeme   a shortest path of its automaton, bytes weighted by how JSON spells them; with bounds on the length, an A*
+             search over (state, characters)
+    frame    a shortest path over its layout, where calls cost what they call. An object first decides which members it
+             still gets (what is required, then the cheapest up to the minimum); an array counts its items.
+
+Words of nodes are a least fixpoint over the height of their derivation (a node may contain itself), so a word is the
+least among those of the least height. Texts are deterministic, and close to the shortest.
+
+A state without a completion is a dead end: the tests assert that no walk meets one.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from itertools import islice
+
+import numpy as np
+
+from ..languages.dfa import DFA
+from .grammar import ArrayShape, Call, Frame, Guard, Lexeme, Node, ObjectShape, Select, Skin, Union, resolve
+from .oracle import (
+    SHORT_ESCAPES,
+    Items,
+    Members,
+    Oracle,
+    Thread,
+    _allowed_keys,
+    _decode_escape,
+    _KeyLexeme,
+    _next_chars,
+)
+
+__all__ = ["Completer", "completion"]
+
+_CANDIDATES = 8
+"""Ways to finish a key or an escape that are compared; each of them is viable, or the interpreter is wrong."""
+
+_SHORT = {code: b"\\" + bytes([letter]) for letter, code in SHORT_ESCAPES.items()}
+_SPELLING = [bytes([b]) if b >= 0x20 and b not in b'"\\' else _SHORT.get(b, b"\\u%04x" % b) for b in range(256)]
+"""How JSON spells each byte of a content most briefly."""
+
+
+def completion(oracle: Oracle, threads: Iterable[Thread]) -> bytes | None:
+    """A short text after which `threads` accept, or None when there is none: a dead end."""
+    return Completer(oracle).completion(threads)
+
+
+class Completer:
+    """Completions for one grammar; keeps the words that it found for nodes."""
+
+    def __init__(self, oracle: Oracle) -> None:
+        self.oracle = oracle
+        self._words: dict[Node, bytes] = {}
+        self._failed: dict[Node, int] = {}
+        """Of the question at hand: the greatest height at which a node was looked at, and no word was found."""
+        self._automata: dict[tuple[DFA, Skin, int | None], _Paths] = {}
+
+    def completion(self, threads: Iterable[Thread]) -> bytes | None:
+        """See `completion`."""
+        return _least([self._grown(partial(self._thread, thread)) for thread in threads])
+
+    def word(self, node: Node) -> bytes | None:
+        """A short text of `node`; None when it has none."""
+        return self._grown(partial(self._word, node))
+
+    def _grown(self, attempt: Callable[[int], bytes | None]) -> bytes | None:
+        """The result of the least height that gives one; None when a greater height can give no more."""
+        height = 0
+        self._failed.clear()
+        while True:
+            height += 1
+            known = len(self._words), len(self._failed)
+            found = attempt(height)
+            if found is not None or known == (len(self._words), len(self._failed)):
+                return found
+
+    # Nodes and threads -----------------------------------------------------------------------------------------------
+
+    def _word(self, node: Node, height: int) -> bytes | None:
+        """The least word of `node` among those whose derivation is at most so high."""
+        node = resolve(node)
+        if node in self._words:
+            return self._words[node]
+        if height <= self._failed.setdefault(node, 0):
+            return None
+        found: bytes | None
+        if isinstance(node, Lexeme):
+            found = self._text(node, b"")
+            if found is not None and node.skin is Skin.JSON_STRING:
+                found = b'"' + found
+        elif isinstance(node, Union):
+            found = _least([self._word(alternative, height - 1) for alternative in node.alternatives])
+        else:
+            assert isinstance(node, Frame)
+            registers = Members() if isinstance(node.shape, ObjectShape) else Items()
+            found = self._frame(node, 0, registers, height)
+        if found is None:
+            self._failed[node] = height
+        else:
+            self._words[node] = found
+        return found
+
+    def _thread(self, thread: Thread | None, height: int) -> bytes | None:
+        """The rest of the output behind `thread`."""
+        parts = []
+        while thread is not None and thread.node is not None:
+            node = thread.node
+            part: bytes | None
+            if isinstance(node, _KeyLexeme):
+                # the key decides what its object still needs, so both are one part
+                part, thread = self._key(thread, height), thread.caller
+            elif isinstance(node, Lexeme):
+                part = self._string(thread) if node.skin is Skin.JSON_STRING else self._text(node, thread.text.content)
+            elif isinstance(node, Frame):
+                part = self._frame(node, thread.place.state, thread.registers, height)
+            else:
+                part = b"" if thread.place.state else self._word(self.oracle.root, height)
+            if part is None:
+                return None
+            parts.append(part)
+            thread = thread.parent
+        return b"".join(parts)
+
+    # Lexemes ---------------------------------------------------------------------------------------------------------
+
+    def _text(self, node: Lexeme, content: bytes) -> bytes | None:
+        """The rest of a lexeme whose content so far is `content`, the closing quote included."""
+        json = node.skin is Skin.JSON_STRING
+        found: list[bytes | None] = [w[len(content) :] for w in node.words if w.startswith(content)]
+        if json:
+            found = [_spelled(rest) + b'"' for rest in found if rest is not None]
+        if node.dfa is not None and (state := node.dfa.run(content)) >= 0:
+            chars = sum(b & 0xC0 != 0x80 for b in content)
+            most = None if node.max_chars is None else node.max_chars - chars
+            rest = self._paths(node.dfa, node.skin).shortest(state, max(0, node.min_chars - chars), most)
+            if rest is not None:
+                found.append(_spelled(rest) + b'"' if json else rest)
+        return _least(found)
+
+    def _string(self, thread: Thread) -> bytes | None:
+        """The rest of a JSON string, perhaps inside an escape."""
+        if not thread.text.escape:
+            return self._text(thread.lexeme, thread.text.content)
+        found = ((head, self._text(thread.lexeme, content)) for head, content in self._after_escape(thread))
+        return _least([head + rest for head, rest in found if rest is not None])
+
+    def _after_escape(self, thread: Thread) -> list[tuple[bytes, bytes]]:
+        """Ways to finish the open escape: (raw bytes, content then), the shortest first."""
+        content, escape = thread.text
+        first = escape == b"\\"
+        ranges = [(0, 0xD7FF), (0xE000, 0x10FFFF)] if first else _decode_escape(escape)
+        assert isinstance(ranges, list)
+        found: dict[tuple[bytes, bytes], None] = {}
+        for low, high in [(c, c) for c in _SHORT] * first + ranges:
+            for char in _next_chars(thread, content, low, high):
+                if self.oracle._viable(thread, content + char):
+                    found[_escape(char, first)[len(escape) :], content + char] = None
+        return sorted(found, key=lambda way: (len(way[0]), way))[:_CANDIDATES]
+
+    def _paths(self, dfa: DFA, skin: Skin, label: int | None = None) -> _Paths:
+        key = dfa, skin, label
+        if key not in self._automata:
+            self._automata[key] = _Paths(dfa, skin, label)
+        return self._automata[key]
+
+    # Keys ------------------------------------------------------------------------------------------------------------
+
+    def _key(self, thread: Thread, height: int) -> bytes | None:
+        """The rest of a key and of its object."""
+        content, escape = thread.text
+        heads = self._after_escape(thread) if escape else [(b"", content)]
+        frame = thread.caller
+        _, (emitted,) = frame.object
+        found = []
+        for head, begun in heads:
+            for key in self._keys(frame, begun):
+                rest = self._frame(frame.frame, frame.place.state, Members((*emitted, key)), height)
+                if rest is not None:
+                    found.append(head + _spelled(key[len(begun) :]) + b'"' + rest)
+        return _least(found)
+
+    def _keys(self, frame: Thread, content: bytes) -> list[bytes]:
+        """Some keys that start with `content` and may be emitted now: required and short ones first."""
+        shape, members = frame.object
+        required = dict(zip(shape.keys, shape.required, strict=True))
+        declared = _allowed_keys(shape, members, [k for k in shape.keys if k.startswith(content)])
+        keys = sorted(declared, key=lambda k: (not required[k], len(k), k))[:_CANDIDATES]
+        if shape.extra is not None and (state := shape.extra.run(content)) >= 0:
+            taken = {k[len(content) :] for k in (*shape.keys, *members.emitted) if k.startswith(content)}
+            for label in range(len(shape.extra_values)):
+                rests = self._paths(shape.extra, Skin.JSON_STRING, label).words(state, taken)
+                additional = [content + rest for _, rest in islice(rests, 1)]
+                keys += sorted(_allowed_keys(shape, members, additional))
+        return keys
+
+    def _members(self, shape: ObjectShape, emitted: tuple[bytes, ...], least: int, height: int) -> list[bytes] | None:
+        """The members that an object still gets, at least `least`, as keys; None when none is known at this height."""
+        place = {k: i for i, k in enumerate(shape.keys)}
+        chosen = [k for k, needed in zip(shape.keys, shape.required, strict=True) if needed and k not in emitted]
+        wanted = max(least, shape.min_members - len(emitted)) - len(chosen)
+        if shape.max_members is not None and len(emitted) + len(chosen) + max(wanted, 0) > shape.max_members:
+            return None
+        if wanted > 0:
+            found = heapq.merge(*self._optional(shape, emitted, height))
+            chosen += [key for _, key in islice(found, wanted)]
+            if len(chosen) < wanted:
+                return None
+        if shape.rank is not None:
+            rank = shape.rank
+            chosen.sort(key=lambda k: (rank[place[k]] if k in place else len(place), k))
+        return chosen
+
+    def _optional(
+        self, shape: ObjectShape, emitted: tuple[bytes, ...], height: int
+    ) -> Iterator[Iterator[tuple[int, bytes]]]:
+        """Ascending lists of (cost, key) of the members that an object may get besides those that are required."""
+        rank = dict(zip(shape.keys, shape.rank, strict=True)) if shape.rank is not None else None
+        begun = max((rank.get(k, len(rank)) for k in emitted), default=-1) if rank is not None else -1
+        declared = []
+        for key, value, needed in zip(shape.keys, shape.values, shape.required, strict=True):
+            if needed or value is None or key in emitted or (rank is not None and rank[key] <= begun):
+                continue
+            word = self._word(value, height - 1)
+            if word is not None:
+                declared.append((len(_spelled(key)) + len(word), key))
+        yield iter(sorted(declared))
+        if shape.extra is None or shape.extra.is_empty:
+            return
+        taken = {*shape.keys, *emitted}
+        for label, value in enumerate(shape.extra_values):
+            word = self._word(value, height - 1)
+            if word is not None:
+                yield self._additional(shape.extra, label, taken, len(word))
+
+    def _additional(self, extra: DFA, label: int, taken: set[bytes], value: int) -> Iterator[tuple[int, bytes]]:
+        for cost, key in self._paths(extra, Skin.JSON_STRING, label).words(0, taken):
+            yield cost + value, key
+
+    # Frames ----------------------------------------------------------------------------------------------------------
+
+    def _frame(self, frame: Frame, state: int, registers: Members | Items | None, height: int) -> bytes | None:
+        """The rest of a frame in a layout state."""
+        shape = frame.shape
+        if isinstance(shape, ObjectShape):
+            assert isinstance(registers, Members)
+            for least in (0, 1):  # one more member than needed where a comma has promised it
+                plan = self._members(shape, registers.emitted, least, height)
+                found = None if plan is None else self._object(frame, shape, state, registers.emitted, plan, height)
+                if found is not None:
+                    return found
+            return None
+        if isinstance(shape, ArrayShape):
+            assert isinstance(registers, Items)
+            return self._array(frame, shape, state, registers.begun, height)
+        return _path(frame, state, 0, lambda call, at: (self._called(call, height), at), lambda guard, at: True)
+
+    def _object(
+        self, frame: Frame, shape: ObjectShape, state: int, emitted: tuple[bytes, ...], plan: list[bytes], height: int
+    ) -> bytes | None:
+        def call(call: Call, at: int) -> tuple[bytes | None, int]:
+            if call.select is Select.KEY:
+                return (b'"' + _spelled(plan[at]) + b'"', at + 1) if at < len(plan) else (None, at)
+            if call.select is Select.VALUE:
+                return self._word(_value(shape, plan[at - 1] if at else emitted[-1]), height - 1), at
+            return self._called(call, height), at
+
+        def enter(guard: Guard, at: int) -> bool:
+            return at == len(plan) if guard is Guard.CLOSE else at < len(plan)
+
+        return _path(frame, state, 0, call, enter)
+
+    def _array(self, frame: Frame, shape: ArrayShape, state: int, begun: int, height: int) -> bytes | None:
+        enough = max(begun, shape.min_items, len(shape.prefix)) + 1
+
+        def more(at: int) -> bool:
+            return (at < len(shape.prefix) or shape.rest is not None) and (
+                at < enough and (shape.max_items is None or at < shape.max_items)
+            )
+
+        def call(call: Call, at: int) -> tuple[bytes | None, int]:
+            if call.select is not Select.ITEM:
+                return self._called(call, height), at
+            item = shape.prefix[at] if at < len(shape.prefix) else shape.rest
+            return (None, at) if item is None or not more(at) else (self._word(item, height - 1), at + 1)
+
+        return _path(
+            frame, state, begun, call, lambda guard, at: at >= shape.min_items if guard is Guard.CLOSE else more(at)
+        )
+
+    def _called(self, call: Call, height: int) -> bytes | None:
+        return None if call.node is None else self._word(call.node, height - 1)
+
+
+def _path(
+    frame: Frame,
+    state: int,
+    register: int,
+    call: Callable[[Call, int], tuple[bytes | None, int]],
+    enter: Callable[[Guard, int], bool],
+) -> bytes | None:
+    """The shortest text from a layout state to a final one (Dijkstra over (state, register)).
+
+    call:  text of a call, None where there is none, and the register afterwards.
+    enter: whether a guarded state may be entered.
+    """
+    states = frame.layout.states
+    came: dict[tuple[int, int], tuple[tuple[int, int], bytes]] = {}
+    done: set[tuple[int, int]] = set()
+    best = {(state, register): 0}
+    queue = [(0, (state, register))]
+    while queue:
+        cost, here = heapq.heappop(queue)
+        if here in done:
+            continue
+        done.add(here)
+        this, at = states[here[0]], here[1]
+        if this.final:
+            parts = []
+            while here in came:
+                here, part = came[here]
+                parts.append(part)
+            return b"".join(reversed(parts))
+        moves: list[tuple[bytes | None, tuple[int, int]]] = [(bytes([b]), (target, at)) for b, target in this.edges]
+        for c in this.calls:
+            text, after = call(c, at)
+            moves.append((text, (c.returns, after)))
+        for text, there in moves:
+            guard = states[there[0]].guard
+            if text is None or (guard is not Guard.NONE and not enter(guard, there[1])):
+                continue
+            if cost + len(text) < best.get(there, cost + len(text) + 1):
+                best[there] = cost + len(text)
+                came[there] = here, text
+                heapq.heappush(queue, (best[there], there))
+    return None
+
+
+def _value(shape: ObjectShape, key: bytes) -> Node:
+    node = shape.values[shape.keys.index(key)] if key in shape.keys else None
+    if node is None:
+        assert shape.extra is not None
+        node = shape.extra_values[shape.extra.label(key)]
+    return node
+
+
+class _Paths:
+    """Shortest words of an automaton under a skin; with a label, only words of that label."""
+
+    def __init__(self, dfa: DFA, skin: Skin, label: int | None) -> None:
+        self.dfa = dfa
+        weights = [len(s) for s in _SPELLING] if skin is Skin.JSON_STRING else [1] * 256
+        self.weights = weights
+        self.accepting = [(found >= 0 if label is None else found == label) for found in dfa.labels.tolist()]
+        classes = dfa.classes.tolist()
+        # per class the cheapest byte that begins a character or goes on with one; a class has only one kind of them
+        self.byte = {
+            c: min((b for b in range(256) if classes[b] == c), key=lambda b: (weights[b], b)) for c in set(classes)
+        }
+        self.distance = self._distances()
+
+    def _distances(self) -> list[int]:
+        """Cost from each state to acceptance, -1 where there is no way."""
+        into: list[list[tuple[int, int]]] = [[] for _ in self.accepting]
+        sources, columns = np.nonzero(self.dfa.table >= 0)
+        targets = self.dfa.table[sources, columns]
+        for source, column, target in zip(sources.tolist(), columns.tolist(), targets.tolist(), strict=True):
+            if column in self.byte:
+                into[target].append((source, self.weights[self.byte[column]]))
+        distance = [-1] * len(into)
+        queue = [(0, state) for state, accepts in enumerate(self.accepting) if accepts]
+        while queue:
+            cost, state = heapq.heappop(queue)
+            if distance[state] >= 0:
+                continue
+            distance[state] = cost
+            for source, weight in into[state]:
+                if distance[source] < 0:
+                    heapq.heappush(queue, (cost + weight, source))
+        return distance
+
+    def moves(self, state: int) -> Iterator[tuple[int, int]]:
+        """(cheapest byte of a class, target), without targets from where there is no way."""
+        row = self.dfa.table[state].tolist()
+        for column, byte in self.byte.items():
+            if row[column] >= 0 and self.distance[row[column]] >= 0:
+                yield byte, row[column]
+
+    def shortest(self, state: int, least: int, most: int | None) -> bytes | None:
+        """The cheapest word from `state` with least..most characters."""
+        if self.distance[state] < 0:
+            return None
+        if least == 0 and most is None:
+            word = bytearray()
+            while self.distance[state]:
+                _, byte, state = min((self.weights[b] + self.distance[t], b, t) for b, t in self.moves(state))
+                word.append(byte)
+            return bytes(word)
+        low, high = self.dfa.char_bounds
+        came: dict[tuple[int, int], tuple[tuple[int, int], int]] = {}
+        best = {(state, 0): 0}
+        queue = [(0, 0, (state, 0))]
+        while queue:
+            _, _, here = heapq.heappop(queue)
+            state, chars = here
+            if self.accepting[state] and chars >= least:
+                word = bytearray()
+                while here in came:
+                    here, byte = came[here]
+                    word.append(byte)
+                return bytes(reversed(word))
+            for byte, target in self.moves(state):
+                after = chars + (byte & 0xC0 != 0x80)
+                if most is None:
+                    after = min(after, least)
+                elif after + low[target] > most:
+                    continue
+                if high[target] >= 0 and after + high[target] < least:
+                    continue
+                cost = best[here] + self.weights[byte]
+                if cost < best.get((target, after), cost + 1):
+                    best[target, after] = cost
+                    came[target, after] = here, byte
+                    ahead = max(self.distance[target], least - after)
+                    heapq.heappush(queue, (cost + ahead, -after, (target, after)))
+        return None
+
+    def words(self, state: int, taken: set[bytes]) -> Iterator[tuple[int, bytes]]:
+        """(cost, word) of the words from `state` that are not taken, the cheapest first."""
+        if self.distance[state] < 0:
+            return
+        queue = [(self.distance[state], b"", 0, state)]
+        classes = self.dfa.classes.tolist()
+        while queue:
+            _, word, cost, state = heapq.heappop(queue)
+            if self.accepting[state] and word not in taken:
+                yield cost, word
+            row = self.dfa.table[state].tolist()
+            for byte in range(256):
+                target = row[classes[byte]]
+                if target >= 0 and self.distance[target] >= 0:
+                    after = cost + self.weights[byte]
+                    heapq.heappush(queue, (after + self.distance[target], word + bytes([byte]), after, target))
+
+
+def _least(found: Iterable[bytes | None]) -> bytes | None:
+    """The shortest, and among those the first."""
+    return min((f for f in found if f is not None), key=lambda f: (len(f), f), default=None)
+
+
+def _spelled(content: bytes) -> bytes:
+    """UTF-8, or a part of it, inside a JSON string."""
+    return b"".join([_SPELLING[b] for b in content])
+
+
+def _escape(char: bytes, short: bool) -> bytes:
+    """An escape for one character: the short one if there is one and it may be used."""
+    code = ord(char.decode())
+    if short and code in _SHORT:
+        return _SHORT[code]
+    units = [code] if code < 0x10000 else [0xD800 + ((code - 0x10000) >> 10), 0xDC00 + (code & 0x3FF)]
+    return b"".join(b"\\u%04x" % unit for unit in units)
