@@ -47,8 +47,10 @@ def fill_batch(
         for job in jobs:
             job.result()
     for i in np.flatnonzero(statuses != at.OK).tolist():
-        matchers[i]._provide(int(statuses[i]))
-        matchers[i].fill_next_token_bitmask(array, int(places[i]))
+        if statuses[i] == at.WALKED:
+            matchers[i]._remember(array, int(places[i]))
+        else:
+            matchers[i].fill_next_token_bitmask(array, int(places[i]))
 
 
 @lru_cache(maxsize=4)

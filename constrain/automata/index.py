@@ -1,7 +1,8 @@
-"""What the engine keeps per vocabulary: the tries that masks are walked over, and ready masks of string states."""
+"""What the engine keeps per vocabulary: the tries that masks are walked over, ready masks, and the cache of whole masks."""
 
 from __future__ import annotations
 
+import re
 import threading
 from weakref import WeakKeyDictionary
 
@@ -12,31 +13,73 @@ from ..languages.dfa import DFA
 from ..vocabulary import Vocabulary
 from ..vocabulary.trie import Trie, build_trie
 
-__all__ = ["VocabularyIndex", "index_of"]
+__all__ = ["MaskCache", "VocabularyIndex", "index_of"]
 
 NEVER, WANTED = -1, -2
-SLOTS = 768
+SLOTS = 512
+CACHED = 768
+QUOTE = ord('"')
+# a token that could end an additional key and spell a whole further key
+_LONG_TAIL = re.compile(rb'".*:.*,.*".*"', re.DOTALL)
+
+
+class MaskCache:
+    """Masks of whole states by their key (hashes.py), until it is full; then the index starts another one.
+
+    keys int64[n], slots int32[n]: an open hash table, key 0 is free; masks int32[CACHED, words]: a row never changes once its
+    key is in the table, so that kernels read without a lock.
+    """
+
+    def __init__(self, words: int) -> None:
+        self.keys: NDArray[np.int64] = np.zeros(4 * 1024, np.int64)
+        self.slots: NDArray[np.int32] = np.zeros(4 * 1024, np.int32)
+        self.masks: NDArray[np.int32] = np.zeros((CACHED, words), np.int32)
+        self.used = 0
+
+    def add(self, key: int, mask: NDArray[np.int32]) -> bool:
+        """Keep a mask; False when there is no room. Call under the index's lock."""
+        if self.used >= CACHED:
+            return False
+        place = key & (len(self.keys) - 1)
+        while self.keys[place]:
+            if self.keys[place] == key:
+                return True
+            place = (place + 1) & (len(self.keys) - 1)
+        self.masks[self.used] = mask
+        self.slots[place] = self.used
+        self.keys[place] = key
+        self.used += 1
+        return True
 
 
 class VocabularyIndex:
     """Shared by all grammars of one vocabulary.
 
-    masks int32[SLOTS, words]: row s, once published, never changes. The array is reserved whole and touched on demand.
+    trie     all tokens with bytes              quoted  those that contain a quote
+    tails    of the tokens that end a string that may be anything, what follows its quote; closers: those with nothing there
+    masks    int32[SLOTS, words]: the tokens that stay inside a string, for states of its automaton. Row s, once published,
+             never changes; the array is reserved whole and touched on demand.
+    lengths  int32[n, words]: the tokens that stay inside a string that may be anything and begin at most k characters
     """
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self.words = (vocabulary.size + 31) // 32
         self.trie = vocabulary.trie
-        self.quoted = _containing(vocabulary, ord('"'))
-        self.quoted_bits = _as_bits(self.quoted.ids, self.words)
+        self.quoted = _containing(vocabulary, QUOTE)
+        self.tails = build_trie(np.zeros(0, np.uint8), np.zeros(1, np.int64), [])
+        self.closers: NDArray[np.int32] = np.zeros(self.words, np.int32)
         self.masks: NDArray[np.int32] = np.zeros((SLOTS, self.words), np.int32)
-        self.lock = threading.Lock()
+        self.lengths: NDArray[np.int32] = np.zeros((0, self.words), np.int32)
+        self.long_tails = any(_LONG_TAIL.search(vocabulary.token_bytes(t) or b"") for t in self.quoted.ids.tolist())
+        self.cache = MaskCache(self.words)
+        self.lock = threading.RLock()
         self._slots: dict[tuple[object, int], int] = {}
         self._keep: list[DFA] = []
 
     @property
     def nbytes(self) -> int:
-        return self.trie.nbytes + self.quoted.nbytes + len(self._slots) * self.words * 4
+        rows = len(self._slots) + len(self.lengths) + self.cache.used
+        return self.trie.nbytes + self.quoted.nbytes + self.tails.nbytes + rows * self.words * 4
 
     def slot(self, dfa: DFA, state: int) -> int:
         """Row of the ready mask of that state; WANTED if it may still be made, NEVER if there is no room."""
@@ -56,27 +99,37 @@ class VocabularyIndex:
                 self._slots[dfa.name or id(dfa), state] = found
             return found
 
+    def remember(self, key: int, mask: NDArray[np.int32]) -> MaskCache:
+        """Keep the mask of a whole state; the cache to use from now on."""
+        with self.lock:
+            if not self.cache.add(key, mask):
+                self.cache = MaskCache(self.words)
+                self.cache.add(key, mask)
+            return self.cache
+
 
 _indexes: WeakKeyDictionary[Vocabulary, VocabularyIndex] = WeakKeyDictionary()
-_indexes_lock = threading.Lock()
+_unfinished: WeakKeyDictionary[Vocabulary, VocabularyIndex] = WeakKeyDictionary()
+_indexes_lock = threading.RLock()
 
 
 def index_of(vocabulary: Vocabulary) -> VocabularyIndex:
     """The index of a vocabulary, built on first use."""
     found = _indexes.get(vocabulary)
-    if found is None:
-        with _indexes_lock:
-            found = _indexes.get(vocabulary)
-            if found is None:
-                found = _indexes[vocabulary] = VocabularyIndex(vocabulary)
-    return found
+    if found is not None:
+        return found
+    with _indexes_lock:
+        found = _indexes.get(vocabulary) or _unfinished.get(vocabulary)
+        if found is None:
+            from .ready import prepare
 
-
-def _as_bits(tokens: NDArray[np.int32], words: int) -> NDArray[np.int32]:
-    """Token ids as a mask, int32[words]."""
-    flags = np.zeros(words * 32, np.uint8)
-    flags[tokens] = 1
-    return np.packbits(flags, bitorder="little").view(np.int32)
+            found = _unfinished[vocabulary] = VocabularyIndex(vocabulary)
+            try:
+                prepare(vocabulary, found)  # runs kernels, which ask for this index
+                _indexes[vocabulary] = found
+            finally:
+                del _unfinished[vocabulary]
+        return found
 
 
 def _containing(vocabulary: Vocabulary, byte: int) -> Trie:

@@ -6,29 +6,116 @@ The matcher that owns a descriptor keeps its arrays alive and writes it anew whe
 from __future__ import annotations
 
 from ._kernel import kernel
-from .layout import E_ENDED, E_FLAT, E_OFFSETS, E_SIZE, E_STOPS, NEED_TEXT, OK, REFUSED
+from .hashes import state_key
+from .layout import (
+    E_CACHED,
+    E_ENDED,
+    E_FLAT,
+    E_KEYS,
+    E_OFFSETS,
+    E_SIZE,
+    E_SLOTS,
+    E_STOPS,
+    E_WORDS,
+    NEED_TEXT,
+    OK,
+    REFUSED,
+    WALKED,
+)
 from .steps import ADVANCE, ints, octets
 from .views import view_i64
-from .walks import accept_bytes, accepting, clear, fill_inside, fill_mask, only_byte, room_for_walk, set_bit, undo
+from .walks import (
+    accept_bytes,
+    accepting,
+    clear,
+    clear_bit,
+    fill_inside,
+    fill_mask,
+    find_ends,
+    only_byte,
+    room_for_walk,
+    set_bit,
+    undo,
+)
 
-__all__ = ["ADVANCE", "accept", "accept_data", "can_end", "fill", "fill_many", "forced_byte", "inside", "roll_back"]
+__all__ = [
+    "ADVANCE",
+    "accept",
+    "accept_data",
+    "can_end",
+    "fill",
+    "fill_many",
+    "finish",
+    "forced_byte",
+    "inside",
+    "key_of",
+    "roll_back",
+    "string_ends",
+]
+
+
+@kernel("O M -> v")
+def add_stops(desc, mask):
+    """Stop tokens are allowed exactly where the output may end."""
+    end = desc[E_ENDED] != 0 or accepting(desc)
+    for token in ints(desc, E_STOPS):
+        if end:
+            set_bit(mask, token)
+        else:
+            clear_bit(mask, token)
+
+
+@kernel("O M i -> b")
+def look_up(desc, mask, key):
+    """Copy the cached mask of a state."""
+    keys = view_i64(desc[E_KEYS], desc[E_KEYS + 1])
+    place = key & (len(keys) - 1)
+    while keys[place] != 0:
+        if keys[place] == key:
+            words, cached = desc[E_WORDS], ints(desc, E_CACHED)
+            base = ints(desc, E_SLOTS)[place] * words
+            for k in range(words):
+                mask[k] = cached[base + k]
+            for k in range(words, len(mask)):
+                mask[k] = 0
+            return True
+        place = (place + 1) & (len(keys) - 1)
+    return False
 
 
 @kernel("O B i -> i", entry=True)
 def fill(desc, bitmask, row):
-    """Write the matcher's mask into bitmask[row] (int32, words as E_WORDS or more). Returns a status."""
+    """Write the matcher's mask into bitmask[row] (int32, words as E_WORDS or more). Returns a status; WALKED: the mask is
+    written but for the stop tokens (`finish`), and worth caching."""
     mask = bitmask[row]
-    status = OK
     if desc[E_ENDED] != 0:
         clear(mask)
-    elif not room_for_walk(desc):
+        add_stops(desc, mask)
+        return OK
+    if not room_for_walk(desc):
         return NEED_TEXT
-    else:
-        status = fill_mask(desc, mask)
-    if status == OK and (desc[E_ENDED] != 0 or accepting(desc)):
-        for token in ints(desc, E_STOPS):
-            set_bit(mask, token)
+    key = state_key(desc)
+    if key != 0 and look_up(desc, mask, key):
+        add_stops(desc, mask)
+        return OK
+    status = fill_mask(desc, mask)
+    if status == OK and key != 0:
+        return WALKED
+    if status == OK:
+        add_stops(desc, mask)
     return status
+
+
+@kernel("O B i -> v", entry=True)
+def finish(desc, bitmask, row):
+    """Put the stop tokens into a mask that `fill` left WALKED."""
+    add_stops(desc, bitmask[row])
+
+
+@kernel("O -> i", entry=True)
+def key_of(desc):
+    """Key of the matcher's state in the cache of masks; 0: not to be cached."""
+    return state_key(desc)
 
 
 @kernel("O B O M -> v", entry=True)
@@ -42,6 +129,12 @@ def fill_many(descriptors, bitmask, rows, statuses):
 def inside(desc, mask, probe, state):
     """Write the tokens that a JSON string can read from `state` of an automaton. Returns a status."""
     return fill_inside(desc, mask, probe, state)
+
+
+@kernel("O i i M -> i", entry=True)
+def string_ends(desc, probe, state, ends):
+    """Nodes of the quoted trie at which a JSON string ends that follows an automaton from `state`; how many."""
+    return find_ends(desc, probe, state, ends)
 
 
 @kernel("O T i i b -> i", entry=True)

@@ -17,7 +17,8 @@ Address 0 is nothing; -1 means "none". Bytes (words, byte classes) are packed fo
 
 ARENA (one per matcher): a header, scratch space, then frames and registers, immutable once written (a persistent stack):
 
-    frame row         node, state to return to, registers, parent row (-1: the root's caller), level
+    frame row         node, state to return to, registers, parent row (-1: the root's caller), level, hash of the row and all
+                      below it (62 bits in two ints, 0: must not be used)
     object registers  emitted count, label of the current key, required keys missing, emitted additional keys (linked, 0: none),
                       whether an additional key may follow, then a bit per declared key: may it follow?
     array registers   emitted count
@@ -65,7 +66,7 @@ O_MISSING, O_MIN, O_MAX, O_RANK, O_BY_RANK, O_EXTRA_VALUES, O_EXTRA, O_SIZE = 8,
 Y_PREFIX_COUNT, Y_PREFIX, Y_REST, Y_MIN, Y_MAX, Y_SIZE = 0, 1, 2, 3, 4, 5
 
 # arena: header
-A_TOP, A_OUT, A_STATUS, A_NEED, A_BEGIN, A_END, A_POS, A_TOKENS = 0, 1, 2, 3, 4, 5, 6, 7
+A_TOP, A_OUT, A_STATUS, A_NEED, A_BEGIN, A_END, A_POS, A_TOKENS, A_WANTED = 0, 1, 2, 3, 4, 5, 6, 7, 8
 A_NEEDED, NEED_CAP = 16, 64  # addresses of stubs that a step wanted
 A_CURRENT = A_NEEDED + NEED_CAP
 CW = 12
@@ -74,7 +75,7 @@ A_SCRATCH = A_CURRENT + CW
 ARENA = A_SCRATCH + SCRATCH_CAP * CW
 
 # arena: rows
-R_NODE, R_STATE, R_REGS, R_PARENT, R_LEVEL, R_SIZE = 0, 1, 2, 3, 4, 5
+R_NODE, R_STATE, R_REGS, R_PARENT, R_LEVEL, R_HASH, R_SIZE = 0, 1, 2, 3, 4, 5, 7
 G_COUNT, G_KEY, G_MISSING, G_EXTRAS, G_EXTRA, G_BITS = 0, 1, 2, 3, 4, 5
 X_NEXT, X_HASH, X_BYTES, X_DATA = 0, 1, 2, 3
 
@@ -89,11 +90,14 @@ MODE = ESC
 FORK = -7  # R_NODE of an arena row that stands for two frames to return to: R_STATE and R_PARENT (itself a fork or not)
 
 # status of a step
-OK, NEED_NODES, NEED_ARENA, NEED_CONFIGS, NEED_TEXT, NEED_MASK, TOO_MANY_THREADS, REFUSED, WALKED = 0, 1, 2, 3, 4, 5, 6, 7, 8
+OK, NEED_NODES, NEED_ARENA, NEED_CONFIGS, NEED_TEXT, NEED_MASK, NEED_LENGTHS = 0, 1, 2, 3, 4, 5, 6
+TOO_MANY_THREADS, REFUSED, WALKED = 7, 8, 9
 
 # DESCRIPTOR (one per matcher, int64): (address, length) of every array that a step touches, then scalars. A trie takes four
 # pairs in a row. E_ADVANCE is the address of the native code of steps.advance, E_SELF that of the descriptor.
-E_PROGRAM, E_ARENA, E_CONFIGS, E_TEXT, E_HISTORY, E_WALK, E_TRIE, E_QUOTED = 0, 2, 4, 6, 8, 10, 12, 20
-E_MASKS, E_FLAT, E_OFFSETS, E_STOPS, E_WORDS, E_THREADS, E_ENDED, E_ADVANCE, E_SELF = 28, 30, 32, 34, 36, 37, 38, 39, 40
-E_SIZE = 41
+E_PROGRAM, E_ARENA, E_CONFIGS, E_TEXT, E_HISTORY, E_WALK, E_STOPS = 0, 2, 4, 6, 8, 10, 12
+E_FLAT, E_OFFSETS, E_TRIE, E_QUOTED, E_TAILS = 14, 16, 18, 26, 34
+E_MASKS, E_CLOSERS, E_LENGTHS, E_KEYS, E_SLOTS, E_CACHED = 42, 44, 46, 48, 50, 52
+E_WORDS, E_THREADS, E_ENDED, E_ADVANCE, E_SELF, E_GRAMMAR, E_LONG_TAILS = 54, 55, 56, 57, 58, 59, 60
+E_SIZE = 61
 END = -1  # read instead of a byte: the end of the output

@@ -38,7 +38,6 @@ from .layout import (
     L_MIN,
     L_OFFSETS,
     L_SHAPE,
-    L_WORDS,
     LO,
     NEED_ARENA,
     NODE,

@@ -14,6 +14,7 @@ from . import kernels
 from . import layout as at
 from .compiled import Grammar
 from .index import index_of
+from .ready import make_lengths, make_ready_mask
 from .walks import H_SIZE, W_SIZE
 
 __all__ = ["Matcher", "fill_next_token_bitmasks", "mask_array"]
@@ -99,6 +100,9 @@ class Matcher:
             raise IndexError(f"row {row} of a bitmask with {len(array)} rows")
         status = kernels.fill(self._desc, array, row)
         while status != at.OK:
+            if status == at.WALKED:
+                self._remember(array, row)
+                break
             self._provide(status)
             status = kernels.fill(self._desc, array, row)
         return True
@@ -275,7 +279,10 @@ class Matcher:
             self.grammar.build(needed)
             self._use_heap()
         elif status == at.NEED_MASK:
-            self._make_ready_mask()
+            make_ready_mask(self)
+            self._use_heap()
+        elif status == at.NEED_LENGTHS:
+            make_lengths(self.vocabulary, self._index)
         elif status == at.NEED_ARENA:
             self._arena = _grown(self._arena, len(self._arena) + 1)
         elif status == at.NEED_CONFIGS:
@@ -289,21 +296,12 @@ class Matcher:
             raise LimitError("max_threads", self.grammar.limits.max_threads, "parallel readings of the output so far")
         self._describe()
 
-    def _make_ready_mask(self) -> None:
-        """Make the ready mask of the string state that the matcher is in."""
-        state = int(self._configs[int(self._arena[at.A_BEGIN]) * at.CW + at.STATE])
-        program = self.grammar.program
-        dfa, number = program.dfa_states[state]
-        slot = self._index.slot(dfa, number)
-        if slot == -2:
-            mask: NDArray[np.int32] = np.zeros(self._index.words, np.int32)
-            while (status := kernels.inside(self._desc, mask, program.probe, state)) != at.OK:
-                self._provide(status)
-            mask &= ~self._index.quoted_bits
-            slot = self._index.publish(dfa, number, mask)
-        with self.grammar.lock:
-            program.heap[state + at.D_MASK] = slot
-        self._use_heap()
+    def _remember(self, bitmask: NDArray[np.int32], row: int) -> None:
+        """Cache the mask that a walk left in `bitmask[row]`, and put the stop tokens into it."""
+        cache = self._index.remember(kernels.key_of(self._desc), bitmask[row, : self._index.words])
+        kernels.finish(self._desc, bitmask, row)
+        if cache is not self._cache:
+            self._describe()
 
     def _use_heap(self) -> None:
         self._heap = self.grammar.program.heap
@@ -311,7 +309,8 @@ class Matcher:
     def _describe(self) -> None:
         """Write the addresses of all arrays into the descriptor."""
         index, vocabulary = self._index, self.vocabulary
-        tries = [a for t in (index.trie, index.quoted) for a in (t.byte, t.end, t.id_start, t.ids)]
+        self._cache, self._lengths = index.cache, index.lengths
+        tries = [a for t in (index.trie, index.quoted, index.tails) for a in (t.byte, t.end, t.id_start, t.ids)]
         arrays: list[NDArray[Any]] = [
             self._heap,
             self._arena,
@@ -319,17 +318,25 @@ class Matcher:
             self._text,
             self._history,
             self._walk,
-            *tries,
-            index.masks,
+            self._stops,
             vocabulary.flat,
             vocabulary.offsets,
-            self._stops,
+            *tries,
+            index.masks,
+            index.closers,
+            self._lengths,
+            self._cache.keys,
+            self._cache.slots,
+            self._cache.masks,
         ]
-        self._desc[: 2 * len(arrays)] = [x for a in arrays for x in (a.ctypes.data, a.size)]
-        self._desc[at.E_WORDS] = index.words
-        self._desc[at.E_THREADS] = self.grammar.limits.max_threads
-        self._desc[at.E_ADVANCE] = kernels.ADVANCE
-        self._desc[at.E_SELF] = self._desc.ctypes.data
+        desc = self._desc
+        desc[: 2 * len(arrays)] = [x for a in arrays for x in (a.ctypes.data, a.size)]
+        desc[at.E_WORDS] = index.words
+        desc[at.E_THREADS] = self.grammar.limits.max_threads
+        desc[at.E_ADVANCE] = kernels.ADVANCE
+        desc[at.E_SELF] = desc.ctypes.data
+        desc[at.E_GRAMMAR] = self.grammar.program.number
+        desc[at.E_LONG_TAILS] = index.long_tails
 
 
 def mask_array(bitmask: Any, words: int) -> NDArray[np.int32]:

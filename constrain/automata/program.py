@@ -8,7 +8,7 @@ copying into a larger one, and kernels that still run on the old one read the sa
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from itertools import accumulate
+from itertools import accumulate, count
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from .._errors import LimitError
 from .._limits import Limits
 from ..languages.dfa import DFA
+from ..languages.operations import ANY_STRING
 from . import layout as at
 from .grammar import (
     ArrayShape,
@@ -38,8 +39,10 @@ from .oracle import nullable
 __all__ = ["Program"]
 
 ALL_BYTES = (1 << 256) - 1
+_numbers = count(1)
 WIDE = 48  # states that go on with at least so many bytes deserve a ready mask
 MANY_WORDS = 1 << 24  # word counts saturate here
+_MOST_COMPARED = 256
 SPACES = 1 << 0x20 | 1 << 0x09 | 1 << 0x0A | 1 << 0x0D
 
 
@@ -49,6 +52,8 @@ class Program:
     def __init__(self, root: Node, limits: Limits, mask_slot: Callable[[DFA, int], int]) -> None:
         self.heap: NDArray[np.int32] = np.zeros(4096, np.int32)
         self.limits = limits
+        self.number = next(_numbers)
+        """Tells the grammars of a process apart, in the keys of cached masks."""
         self._mask_slot = mask_slot
         self._top = 1
         self._stubs: list[Node] = []
@@ -275,13 +280,17 @@ class Program:
         rows[:, at.D_LABEL] = dfa.labels
         rows[:, at.D_LEAST] = least
         rows[:, at.D_MOST] = most
-        everything = at.D_EVERYTHING if dfa.name == "string" else -1
-        rows[:, at.D_WORDS] = _word_counts(dfa) if count_words else everything
+        rows[:, at.D_WORDS] = _word_counts(dfa) if count_words else -1
         wide = (dfa.table >= 0)[:, dfa.classes].sum(axis=1) >= WIDE
         rows[:, at.D_MASK] = -1
+        free = _free_states(dfa)
         for state in np.flatnonzero(wide).tolist():
-            rows[state, at.D_MASK] = self._mask_slot(dfa, state)
-            self.dfa_states[base + state * record] = (dfa, state)
+            shared = (dfa, state)
+            if state in free:
+                rows[state, at.D_WORDS] = at.D_EVERYTHING
+                shared = (ANY_STRING, free[state])
+            rows[state, at.D_MASK] = self._mask_slot(*shared)
+            self.dfa_states[base + state * record] = shared
         rows[:, at.D_NEXT :] = np.where(dfa.table < 0, -1, base + dfa.table * record)
         return base
 
@@ -355,6 +364,42 @@ def _bits(flags: Sequence[bool]) -> list[int]:
     padded = np.zeros((len(flags) + 31) // 32 * 32, np.uint8)
     padded[: len(flags)] = flags
     return np.packbits(padded, bitorder="little").view(np.int32).tolist()
+
+
+def _free_states(dfa: DFA) -> dict[int, int]:
+    """States from which everything may follow and has one label, each with the like state of ANY_STRING."""
+    if dfa is ANY_STRING:
+        return {state: state for state in range(dfa.n_states)}
+    free: dict[int, int] = {}
+    if dfa.n_states > _MOST_COMPARED:
+        return free
+    successors, wanted = dfa.table[:, dfa.classes], ANY_STRING.table[:, ANY_STRING.classes]
+    alive = (successors >= 0).sum(axis=1)
+    for state in np.flatnonzero((alive == (wanted[0] >= 0).sum()) & (dfa.labels >= 0)).tolist():
+        if state not in free:
+            free.update(_like_any_string(dfa, state, successors, wanted))
+    return free
+
+
+def _like_any_string(
+    dfa: DFA, start: int, successors: NDArray[np.int32], wanted: NDArray[np.int32]
+) -> dict[int, int]:
+    """The states reached from `start`, each with the state of ANY_STRING that it behaves like; empty if they do not."""
+    pairs, todo = {start: 0}, [start]
+    while todo:
+        here = todo.pop()
+        mine, other = successors[here], wanted[pairs[here]]
+        label = dfa.labels[here]
+        accepts = bool(ANY_STRING.labels[pairs[here]] >= 0)
+        if bool(((mine < 0) != (other < 0)).any()) or (label != dfa.labels[start] if accepts else label >= 0):
+            return {}
+        for target, like in {(m, o) for m, o in zip(mine.tolist(), other.tolist(), strict=True) if m >= 0}:
+            if target not in pairs:
+                pairs[target] = like
+                todo.append(target)
+            elif pairs[target] != like:
+                return {}
+    return pairs
 
 
 def _word_counts(dfa: DFA) -> NDArray[np.int32]:

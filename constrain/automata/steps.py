@@ -11,6 +11,7 @@ hands over to its caller, a frame tries its edges and calls, a call asks its nod
 from __future__ import annotations
 
 from ._kernel import kernel, native_address
+from .hashes import fork_hash, row_hash, store_hash
 from .layout import (
     A_CURRENT,
     A_NEED,
@@ -424,6 +425,7 @@ def push_frame(P, A, node, returns, regs, parent, level):
         A[caller + R_REGS] = regs
         A[caller + R_PARENT] = parent
         A[caller + R_LEVEL] = level
+        store_hash(A, caller, row_hash(P, A, node, returns, regs, parent))
     return caller
 
 
@@ -523,6 +525,7 @@ def merge(P, A, C, first):
                     if fork == 0:
                         return
                     A[fork + R_NODE], A[fork + R_STATE], A[fork + R_PARENT] = FORK, C[mine + PARENT], C[row + PARENT]
+                    store_hash(A, fork, fork_hash(A, C[mine + PARENT], C[row + PARENT]))
                     C[row + PARENT] = fork
                 fresh = False
                 break

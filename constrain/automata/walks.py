@@ -18,39 +18,58 @@ from .layout import (
     A_STATUS,
     A_TOKENS,
     A_TOP,
+    A_WANTED,
+    CHARS,
     CW,
     D_EVERYTHING,
+    D_LABEL,
     D_MASK,
     D_WORDS,
+    DEPTH,
     DONE,
     E_ARENA,
+    E_CLOSERS,
     E_CONFIGS,
     E_HISTORY,
+    E_LENGTHS,
+    E_LONG_TAILS,
     E_MASKS,
     E_PROGRAM,
     E_QUOTED,
+    E_TAILS,
     E_TEXT,
     E_TRIE,
     E_WALK,
     E_WORDS,
     END,
     ESC,
+    G_EXTRAS,
     HI,
     K_LEXEME,
     L_COUNTED,
+    L_MAX,
     L_SKIN,
     LO,
+    NEED_CONFIGS,
+    NEED_LENGTHS,
     NEED_MASK,
     NEED_NODES,
     NEED_TEXT,
     NODE,
     OK,
+    PARENT,
+    R_REGS,
     REFUSED,
     SKIN_JSON,
     STATE,
+    TEXT,
 )
+from .lexemes import word_byte
 from .steps import advance, ints, octets, set_row
 
+# Ways to make the mask of a configuration (string_way)
+PLAIN, READY, FREE, BOUNDED = 0, 1, 2, 3
+NO_MASK = -1
 # A row of the walk's own stack: configurations from .. to, arena top, end of the subtree
 W_FROM, W_TO, W_TOP, W_END, W_SIZE = 0, 1, 2, 3, 4
 # A row of the history: configurations from .. to, arena top and text length before the token
@@ -61,6 +80,12 @@ H_BEGIN, H_END, H_TOP, H_POS, H_SIZE = 0, 1, 2, 3, 4
 def set_bit(mask, token):
     value = 1 << (token & 31)
     mask[token >> 5] |= value - 0x100000000 if value >= 0x80000000 else value
+
+
+@kernel("M i -> v")
+def clear_bit(mask, token):
+    value = 1 << (token & 31)
+    mask[token >> 5] &= ~(value - 0x100000000 if value >= 0x80000000 else value)
 
 
 @kernel("M -> v")
@@ -107,6 +132,14 @@ def walk(desc, place, first, last, mask):
     A[A_POS] = base
 
 
+@kernel("M M i i -> v")
+def add_row(mask, rows, row, words):
+    """OR one row of a table of masks into `mask`."""
+    base = row * words
+    for k in range(words):
+        mask[k] |= rows[base + k]
+
+
 @kernel("O i -> v")
 def settle(desc, top):
     """Forget what a walk or a failed step appended above `top`."""
@@ -117,45 +150,165 @@ def settle(desc, top):
 @kernel("O M -> i")
 def fill_mask(desc, mask):
     """Write the mask, without stop tokens. Returns a status; on NEED_* nothing of the matcher has changed and the call is
-    repeated when it was given what it needs."""
+    repeated when it was given what it needs.
+
+    What several configurations allow together is what one of them allows. Inside JSON strings most of it is ready.
+    """
     P, A, C = ints(desc, E_PROGRAM), ints(desc, E_ARENA), ints(desc, E_CONFIGS)
     top, first, last = A[A_TOP], A[A_BEGIN], A[A_END]
     A[A_NEED], A[A_STATUS] = 0, OK
-    slot = ready_mask(P, C, first * CW) if last - first == 1 else -1
-    if slot < -1:
-        return NEED_MASK
-    if slot >= 0:
-        words, masks = desc[E_WORDS], ints(desc, E_MASKS)
-        for k in range(words):
-            mask[k] = masks[slot * words + k]
-        for k in range(words, len(mask)):
-            mask[k] = 0
-        walk(desc, E_QUOTED, first, last, mask)
-    else:
-        clear(mask)
+    clear(mask)
+    plain = 0
+    for c in range(first, last):
+        way = string_way(desc, P, A, C, c * CW)
+        if way == PLAIN:
+            plain += 1
+        elif way != BOUNDED and P[C[c * CW + STATE] + D_MASK] < 0:
+            A[A_WANTED] = C[c * CW + STATE]
+            return NEED_MASK
+        elif way == BOUNDED and desc[E_LENGTHS + 1] == 0:
+            return NEED_LENGTHS
+    if plain == last - first:
         walk(desc, E_TRIE, first, last, mask)
+    else:
+        for c in range(first, last):
+            way = string_way(desc, P, A, C, c * CW)
+            settle(desc, top)
+            if way == PLAIN:
+                walk(desc, E_TRIE, c, c + 1, mask)
+            else:
+                fill_string(desc, c, way, mask)
+            if A[A_STATUS] != OK:
+                break
     settle(desc, top)
     if A[A_STATUS] != OK:
         return A[A_STATUS]
     return NEED_NODES if A[A_NEED] > 0 else OK
 
 
-@kernel("P C i -> i")
-def ready_mask(P, C, row):
-    """Slot of the ready mask that covers the tokens without a quote in this configuration; -1: none, -2: to be made.
+@kernel("O P A C i -> i")
+def string_way(desc, P, A, C, row):
+    """How the mask of a configuration is made.
 
-    It does inside a JSON string that follows its automaton alone, or one that reads everything, where neither the length
-    nor used-up keys matter.
+    PLAIN    by a walk over all tokens
+    READY    the tokens that stay inside the string are ready; those with a quote are walked
+    FREE     the same in a string that may be anything; what follows its end does not depend on the rest of its content,
+             so the tokens that end it are looked at by what follows the quote only
+    BOUNDED  as READY, for a string that may be anything up to a length: ready for each number of characters left
     """
     node = C[row + NODE]
     if node == DONE or P[node] != K_LEXEME or P[node + L_SKIN] != SKIN_JSON or C[row + ESC] != 0:
-        return -1
+        return PLAIN
     state = C[row + STATE]
-    if state < 0 or P[node + L_COUNTED] != 0 or P[state + D_WORDS] >= 0:
-        return -1
-    if C[row + LO] < C[row + HI] and P[state + D_WORDS] != D_EVERYTHING:
-        return -1
-    return P[state + D_MASK]
+    if state < 0 or P[state + D_WORDS] >= 0 or P[state + D_MASK] == NO_MASK:
+        return PLAIN
+    anything = P[state + D_WORDS] == D_EVERYTHING and P[state + D_LABEL] >= 0
+    words_left = C[row + LO] < C[row + HI]
+    if P[node + L_COUNTED] != 0:
+        return BOUNDED if anything and not words_left else PLAIN
+    if not anything:
+        return READY
+    if C[row + TEXT] >= 0 and (desc[E_LONG_TAILS] != 0 or A[A[C[row + PARENT] + R_REGS] + G_EXTRAS] != 0):
+        return READY  # a key that must not repeat an additional one
+    return FREE
+
+
+@kernel("O i i M -> v")
+def fill_string(desc, c, way, mask):
+    """Add to `mask` what configuration number `c`, inside a JSON string, allows."""
+    P, A, C = ints(desc, E_PROGRAM), ints(desc, E_ARENA), ints(desc, E_CONFIGS)
+    row, words = c * CW, desc[E_WORDS]
+    node, state = C[row + NODE], C[row + STATE]
+    if way == BOUNDED:
+        rows = desc[E_LENGTHS + 1] // words
+        left = rows - 1 if P[node + L_MAX] < 0 else min(P[node + L_MAX] - C[row + CHARS], rows - 1)
+        add_row(mask, ints(desc, E_LENGTHS), left, words)
+    else:
+        add_row(mask, ints(desc, E_MASKS), P[state + D_MASK], words)
+    if way == FREE:
+        end_string(desc, c, mask)
+    else:
+        # exact for all tokens with a quote, whether they end the string or spell a quote inside
+        walk(desc, E_QUOTED, c, c + 1, mask)
+    if C[row + LO] < C[row + HI] and A[A_STATUS] == OK:
+        follow_words(desc, c, way == FREE, mask)
+
+
+@kernel("O i M -> v")
+def end_string(desc, c, mask):
+    """Add the tokens that end the string of configuration `c`, none of its words being spelled: the same tails for all."""
+    A, C, T = ints(desc, E_ARENA), ints(desc, E_CONFIGS), octets(desc, E_TEXT)
+    first, base = A[A_END], A[A_POS]
+    if (first + 1) * CW > len(C):
+        A[A_STATUS] = NEED_CONFIGS
+        return
+    for k in range(CW):
+        C[first * CW + k] = C[c * CW + k]
+    C[first * CW + LO] = C[first * CW + HI] = C[first * CW + DEPTH] = 0
+    A[A_OUT] = first + 1
+    T[base] = 34
+    if advance(desc, first, first + 1, 34) > 0 and A[A_STATUS] == OK:
+        add_row(mask, ints(desc, E_CLOSERS), 0, desc[E_WORDS])
+        A[A_POS] = base + 1
+        walk(desc, E_TAILS, first + 1, A[A_OUT], mask)
+        A[A_POS] = base
+
+
+@kernel("O i b M -> v")
+def follow_words(desc, c, correct, mask):
+    """Walk along the words that configuration `c`, inside a JSON string, may still spell.
+
+    Sets the tokens that stay inside such a word. With `correct`, tokens that complete a word are decided anew: for these the
+    mask holds what would follow a string that is not a word.
+    """
+    A, C, W, T = ints(desc, E_ARENA), ints(desc, E_CONFIGS), ints(desc, E_WALK), octets(desc, E_TEXT)
+    byte, end = octets(desc, E_TRIE), ints(desc, E_TRIE + 2)
+    id_start, ids = ints(desc, E_TRIE + 4), ints(desc, E_TRIE + 6)
+    lexeme, base, n = C[c * CW + NODE], A[A_POS], len(byte)
+    A[A_OUT] = A[A_END]
+    W[W_FROM], W[W_TO], W[W_TOP], W[W_END] = c, A[A_END], A[A_TOP], n
+    level = node = 0
+    while node < n:
+        while node >= W[level + W_END]:
+            level -= W_SIZE
+        position = base + level // W_SIZE
+        A[A_OUT], A[A_TOP], A[A_POS] = W[level + W_TO], W[level + W_TOP], position
+        T[position] = byte[node]
+        start = W[level + W_FROM]
+        # below a word's end there are any configurations, before it the lexeme alone
+        within = level == 0 or C[start * CW + NODE] == lexeme and W[level + W_TO] - start == 1
+        found = advance(desc, start, start + 1 if level == 0 else W[level + W_TO], byte[node])
+        if A[A_STATUS] != OK:
+            break
+        if within and byte[node] == 34 and C[start * CW + ESC] == 0:
+            if not correct or not spells_word(desc, start * CW):
+                node = end[node]
+                continue
+            for k in range(id_start[node], id_start[end[node]]):
+                clear_bit(mask, ids[k])
+        elif within and found > 0:
+            now = W[level + W_TO] * CW
+            if C[now + LO] >= C[now + HI]:
+                found = 0
+        if found == 0:
+            node = end[node]
+            continue
+        for k in range(id_start[node], id_start[node + 1]):
+            set_bit(mask, ids[k])
+        if end[node] > node + 1:
+            below = level + W_SIZE
+            W[below + W_FROM], W[below + W_TO] = W[level + W_TO], A[A_OUT]
+            W[below + W_TOP], W[below + W_END] = A[A_TOP], end[node]
+            level = below
+        node += 1
+    A[A_POS] = base
+
+
+@kernel("O i -> b")
+def spells_word(desc, row):
+    """Whether the content of a lexeme configuration is one of its words."""
+    P, C = ints(desc, E_PROGRAM), ints(desc, E_CONFIGS)
+    return word_byte(P, C[row + NODE], C[row + LO], C[row + DEPTH]) < 0
 
 
 @kernel("O M i i -> i")
@@ -172,6 +325,39 @@ def fill_inside(desc, mask, node, state):
     walk(desc, E_TRIE, first, first + 1, mask)
     settle(desc, top)
     return A[A_STATUS]
+
+
+@kernel("O i i M -> i")
+def find_ends(desc, node, state, ends):
+    """Nodes of the trie of tokens with a quote at which a JSON string ends that follows an automaton from `state`, into
+    `ends`; how many."""
+    A, C, W, T = ints(desc, E_ARENA), ints(desc, E_CONFIGS), ints(desc, E_WALK), octets(desc, E_TEXT)
+    byte, end = octets(desc, E_QUOTED), ints(desc, E_QUOTED + 2)
+    top, first, base, n, count = A[A_TOP], A[A_END], A[A_POS], len(byte), 0
+    set_row(C, first * CW, node, state, -1, -1, 0)
+    W[W_FROM], W[W_TO], W[W_TOP], W[W_END] = first, first + 1, top, n
+    level = k = 0
+    while k < n:
+        while k >= W[level + W_END]:
+            level -= W_SIZE
+        A[A_OUT], A[A_TOP], A[A_POS] = W[level + W_TO], W[level + W_TOP], base + level // W_SIZE
+        T[A[A_POS]] = byte[k]
+        found = advance(desc, W[level + W_FROM], W[level + W_TO], byte[k])
+        if found > 0 and C[W[level + W_TO] * CW + NODE] == DONE:
+            ends[count] = k
+            count += 1
+            found = 0
+        if found == 0 or end[k] == k + 1:
+            k = end[k]
+            continue
+        below = level + W_SIZE
+        W[below + W_FROM], W[below + W_TO] = W[level + W_TO], A[A_OUT]
+        W[below + W_TOP], W[below + W_END] = A[A_TOP], end[k]
+        level = below
+        k += 1
+    A[A_POS] = base
+    settle(desc, top)
+    return count
 
 
 @kernel("O T i i -> iii")

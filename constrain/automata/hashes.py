@@ -1,0 +1,151 @@
+"""Kernels that hash what a token can observe of a state: the key under which its mask is cached.
+
+Counts are clipped: how far a bound is away matters only as long as one token can reach it. The additional keys that an
+object has emitted are not part of a hash, so a state in which they could matter has the hash 0: it is not cached.
+
+Hashes have 62 bits; in the arena they lie in two ints of 31 bits each.
+"""
+
+from __future__ import annotations
+
+from ._kernel import kernel
+from .layout import (
+    A_BEGIN,
+    A_END,
+    CHARS,
+    CW,
+    DONE,
+    E_ARENA,
+    E_CONFIGS,
+    E_GRAMMAR,
+    E_LONG_TAILS,
+    E_PROGRAM,
+    F_SHAPE,
+    F_SHAPE_KIND,
+    G_BITS,
+    G_COUNT,
+    G_EXTRA,
+    G_EXTRAS,
+    G_KEY,
+    G_MISSING,
+    K_LEXEME,
+    L_COUNTED,
+    L_MAX,
+    L_MIN,
+    LO,
+    NODE,
+    O_MAX,
+    O_MIN,
+    O_WORDS,
+    PARENT,
+    R_HASH,
+    REGS,
+    SHAPE_ARRAY,
+    SHAPE_OBJECT,
+    STATE,
+    TEXT,
+    Y_MAX,
+    Y_MIN,
+    Y_PREFIX_COUNT,
+)
+from .views import view_i32
+
+REACH = 160  # more than the bytes of any token that counts
+
+
+@kernel("i i -> i")
+def mix(h, x):
+    """Fold x into h (multiply and shift; both results keep 62 bits)."""
+    h = ((h ^ x) * 0x1B03738712FAD5C9 + 0x2127599BF4325C37) & 0x3FFFFFFFFFFFFFFF
+    return h ^ (h >> 29)
+
+
+@kernel("A i i -> v")
+def store_hash(A, row, h):
+    A[row + R_HASH] = h & 0x7FFFFFFF
+    A[row + R_HASH + 1] = h >> 31
+
+
+@kernel("A i -> i")
+def load_hash(A, row):
+    """Hash of an arena row; a fixed one below the outermost frame."""
+    if row < 0:
+        return 1
+    return A[row + R_HASH] | (A[row + R_HASH + 1] << 31)
+
+
+@kernel("i i i -> i")
+def clipped(count, least, most):
+    """What matters of a count: how much is missing to `least`, and how much room there is to `most` (-1: any)."""
+    room = REACH if most < 0 else min(most - count, REACH)
+    return max(least - count, 0) * (REACH + 1) + room
+
+
+@kernel("P A i i -> i")
+def registers_hash(P, A, node, regs):
+    """Hash of a frame's registers; 0 when the emitted additional keys could matter."""
+    kind, shape = P[node + F_SHAPE_KIND], P[node + F_SHAPE]
+    if kind == SHAPE_OBJECT:
+        if A[regs + G_EXTRAS] != 0:
+            return 0
+        h = mix(clipped(A[regs + G_COUNT], P[shape + O_MIN], P[shape + O_MAX]), A[regs + G_KEY])
+        h = mix(mix(h, A[regs + G_MISSING]), A[regs + G_EXTRA])
+        for k in range(P[shape + O_WORDS]):
+            h = mix(h, A[regs + G_BITS + k])
+        return h | 1
+    if kind == SHAPE_ARRAY:
+        least = max(P[shape + Y_MIN], P[shape + Y_PREFIX_COUNT])
+        return mix(clipped(A[regs], least, P[shape + Y_MAX]), min(A[regs], P[shape + Y_PREFIX_COUNT])) | 1
+    return 1
+
+
+@kernel("P A i i i i -> i")
+def row_hash(P, A, node, state, regs, parent):
+    """Hash of a frame row."""
+    below, own = load_hash(A, parent), registers_hash(P, A, node, regs)
+    if below == 0 or own == 0:
+        return 0
+    return mix(mix(mix(below, own), node), state) | 1
+
+
+@kernel("A i i -> i")
+def fork_hash(A, first, second):
+    one, other = load_hash(A, first), load_hash(A, second)
+    return 0 if one == 0 or other == 0 else mix(mix(one, 77), other) | 1
+
+
+@kernel("O P A C i -> i")
+def config_hash(desc, P, A, C, row):
+    node = C[row + NODE]
+    if node == DONE:
+        return 3
+    below = load_hash(A, C[row + PARENT])
+    h = mix(node, C[row + STATE])
+    if P[node] == K_LEXEME:
+        if C[row + TEXT] >= 0 and desc[E_LONG_TAILS] != 0:
+            return 0  # a token may close this additional key and spell it again
+        if P[node + L_COUNTED] != 0:
+            h = mix(h, clipped(C[row + CHARS], P[node + L_MIN], P[node + L_MAX]))
+        own = 1
+    else:
+        own = registers_hash(P, A, node, C[row + REGS])
+    if below == 0 or own == 0:
+        return 0
+    for k in range(LO, CHARS):
+        h = mix(h, C[row + k])
+    return mix(mix(h, below), own) | 1
+
+
+@kernel("O -> i")
+def state_key(desc):
+    """Key of the matcher's state for the cache of masks; 0: not to be cached."""
+    P = view_i32(desc[E_PROGRAM], desc[E_PROGRAM + 1])
+    A = view_i32(desc[E_ARENA], desc[E_ARENA + 1])
+    C = view_i32(desc[E_CONFIGS], desc[E_CONFIGS + 1])
+    key = desc[E_GRAMMAR]
+    for c in range(A[A_BEGIN], A[A_END]):
+        h = config_hash(desc, P, A, C, c * CW)
+        if h == 0:
+            return 0
+        key = mix(key, h)
+    return key | 1

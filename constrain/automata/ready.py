@@ -1,0 +1,120 @@
+"""Makes what masks inside JSON strings are put together from (see VocabularyIndex)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..languages.operations import ANY_STRING
+from ..vocabulary import Vocabulary
+from ..vocabulary.trie import build_trie
+from . import kernels
+from . import layout as at
+from .compiled import Grammar
+from .grammar import Lexeme, Skin
+from .index import WANTED, VocabularyIndex
+
+if TYPE_CHECKING:
+    from .matcher import Matcher
+
+__all__ = ["make_lengths", "make_ready_mask", "prepare"]
+
+
+def prepare(vocabulary: Vocabulary, index: VocabularyIndex) -> None:
+    """Make what every grammar with a free string needs."""
+    matcher = Grammar(Lexeme(dfa=ANY_STRING, skin=Skin.JSON_STRING), vocabulary).matcher()
+    program = matcher.grammar.program
+    matcher.accept_bytes(b'"')  # encodes the automaton
+    state = int(matcher._configs[int(matcher._arena[at.A_BEGIN]) * at.CW + at.STATE])
+    ends: NDArray[np.int32] = np.zeros(index.quoted.n_nodes + 1, np.int32)
+    count = kernels.string_ends(matcher._desc, program.probe, state, ends)
+    _make_tails(vocabulary, index, ends[:count].tolist())
+    index.publish(ANY_STRING, 0, _inside(matcher, state))
+
+
+def make_ready_mask(matcher: Matcher) -> None:
+    """Make the ready mask of the automaton state that the matcher's kernel asked for."""
+    state = int(matcher._arena[at.A_WANTED])
+    program, index = matcher.grammar.program, matcher._index
+    dfa, number = program.dfa_states[state]
+    slot = index.slot(dfa, number)
+    if slot == WANTED:
+        slot = index.publish(dfa, number, _inside(matcher, state))
+    with matcher.grammar.lock:
+        program.heap[state + at.D_MASK] = slot
+
+
+def make_lengths(vocabulary: Vocabulary, index: VocabularyIndex) -> None:
+    """Make the ready masks of a free string by the number of characters left."""
+    with index.lock:
+        if len(index.lengths):
+            return
+        inside = index.masks[index.slot(ANY_STRING, 0)]
+        tokens = np.flatnonzero(np.unpackbits(inside.view(np.uint8), bitorder="little"))
+        chars = np.array([_characters(vocabulary.token_bytes(int(t)) or b"") for t in tokens], np.int64)
+        rows: NDArray[np.uint8] = np.zeros((int(chars.max(initial=0)) + 1, index.words * 32), np.uint8)
+        rows[chars, tokens] = 1
+        index.lengths = np.packbits(np.logical_or.accumulate(rows), axis=1, bitorder="little").view(np.int32)
+
+
+def _inside(matcher: Matcher, state: int) -> NDArray[np.int32]:
+    """Mask of the tokens that a JSON string can read from a state of its automaton without ending."""
+    mask: NDArray[np.int32] = np.zeros(matcher._index.words, np.int32)
+    while (status := kernels.inside(matcher._desc, mask, matcher.grammar.program.probe, state)) != at.OK:
+        matcher._provide(status)
+    return mask
+
+
+def _make_tails(vocabulary: Vocabulary, index: VocabularyIndex, ends: list[int]) -> None:
+    """Fill `tails` and `closers` from the nodes of the quoted trie at which a free string ends."""
+    trie = index.quoted
+    depths = _depths(trie.end)
+    closers: list[int] = []
+    tails: dict[int, bytes] = {}
+    for node in ends:
+        cut = depths[node]
+        for token in trie.ids[trie.id_start[node] : trie.id_start[trie.end[node]]].tolist():
+            tail = (vocabulary.token_bytes(token) or b"")[cut:]
+            if tail:
+                tails[token] = tail
+            else:
+                closers.append(token)
+    spelled = [tails.get(token, b"") for token in range(max(tails, default=-1) + 1)]
+    flat = np.frombuffer(b"".join(spelled), np.uint8)
+    offsets = np.cumsum([0, *map(len, spelled)])
+    index.tails = build_trie(flat, offsets, sorted(tails))
+    bits: NDArray[np.uint8] = np.zeros(index.words * 32, np.uint8)
+    bits[closers] = 1
+    index.closers = np.packbits(bits, bitorder="little").view(np.int32)
+
+
+def _depths(end: NDArray[np.int32]) -> list[int]:
+    """Number of bytes on the path to each node of a trie."""
+    depths, path = [], []
+    for node, stop in enumerate(end.tolist()):
+        while path and path[-1] <= node:
+            path.pop()
+        path.append(stop)
+        depths.append(len(path))
+    return depths
+
+
+def _characters(data: bytes) -> int:
+    """Characters that a token begins inside a JSON string, escapes decoded; a token may end inside one."""
+    count, i = 0, 0
+    while i < len(data):
+        if data[i] != 0x5C:
+            count += data[i] & 0xC0 != 0x80
+            i += 1
+            continue
+        count += 1
+        if data[i + 1 : i + 2] != b"u":
+            i += 2
+            continue
+        high = data[i + 2 : i + 4].lower()
+        i += 6
+        if high[:1] == b"d" and high[1:2] in (b"8", b"9", b"a", b"b"):
+            i += 6
+    return count
