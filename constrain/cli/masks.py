@@ -17,7 +17,7 @@ from ..automata.compiled import Grammar
 from ..bitmask import allocate_token_bitmask
 from ..vocabulary import Vocabulary
 
-__all__ = ["MaskStatistics", "mask_statistics"]
+__all__ = ["MaskStatistics", "mask_statistics", "percentile"]
 
 _MOST_STEPS = 256
 _TEXT_BYTES = {9, 10, 13, *range(0x20, 0xC0), *range(0xC2, 0xF5)}
@@ -28,6 +28,7 @@ _TEXT_BYTES = {9, 10, 13, *range(0x20, 0xC0), *range(0xC2, 0xF5)}
 class MaskStatistics:
     """Times in seconds. steps: (bytes of the token taken, tokens allowed before it), in order; the last is the end.
 
+    masks, again: time of each mask but the first, when the walk is made once, and when it is made again.
     missing_bytes: bytes that JSON can need and no token spells alone.
     dead_end: where no token is allowed although the output is not complete; None if that was not met.
     """
@@ -41,13 +42,9 @@ class MaskStatistics:
     walk: str = ""
     steps: list[tuple[str, int]] = field(default_factory=list)
     masks: list[float] = field(default_factory=list)
+    again: list[float] = field(default_factory=list)
     missing_bytes: list[int] = field(default_factory=list)
     dead_end: str | None = None
-
-    def percentile(self, share: float) -> float:
-        """Time of a mask that `share` of the masks do not exceed; 0 without any."""
-        ordered = sorted(self.masks)
-        return ordered[min(len(ordered) - 1, int(share * len(ordered)))] if ordered else 0.0
 
     @property
     def allowed(self) -> tuple[int, int, int]:
@@ -57,9 +54,16 @@ class MaskStatistics:
 
     def to_json(self) -> dict[str, Any]:
         found = asdict(self)
-        del found["masks"]
         found["steps"] = [{"token": token, "allowed": allowed} for token, allowed in self.steps]
-        return found | {"mask_p50": self.percentile(0.5), "mask_p99": self.percentile(0.99)}
+        for name in ("masks", "again"):
+            found[name] = {"p50": percentile(found[name], 0.5), "p99": percentile(found[name], 0.99)}
+        return found
+
+
+def percentile(times: list[float], share: float) -> float:
+    """The time that `share` of the times do not exceed; 0 without any."""
+    ordered = sorted(times)
+    return ordered[min(len(ordered) - 1, int(share * len(ordered)))] if ordered else 0.0
 
 
 def mask_statistics(
@@ -80,7 +84,11 @@ def mask_statistics(
     grammar = constrain.compile_json_schema(schema, vocabulary, **options)
     found.compile = time.perf_counter() - start
     found.walk = f"along {followed[0]}" if followed else "random, seed 0"
-    _walk(grammar, found, followed[1] if followed else None)
+    text = followed[1] if followed else None
+    _walk(grammar, found, text)
+    again = MaskStatistics(name, vocabulary.size)
+    _walk(grammar, again, text)
+    found.again = again.masks
     return found
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from .check import Result
-from .masks import MaskStatistics
+from .masks import MaskStatistics, percentile
 from .verdicts import Verdict
 
 __all__ = ["show"]
@@ -125,7 +125,8 @@ def _mask_lines(found: MaskStatistics) -> Iterator[str]:
     )
     yield f"  walk {found.walk}: {len(found.steps)} steps, {forced} with one token only"
     yield f"  allowed tokens: least {least:,}, median {median:,}, most {most:,}"
-    yield f"  mask: p50 {1e6 * found.percentile(0.5):.1f} µs, p99 {1e6 * found.percentile(0.99):.1f} µs"
+    for times, when in ((found.masks, "first walk"), (found.again, "again")):
+        yield f"  mask, {when}: p50 {1e6 * percentile(times, 0.5):.1f} µs, p99 {1e6 * percentile(times, 0.99):.1f} µs"
     if found.missing_bytes:
         shown = " ".join(f"{byte:02x}" for byte in found.missing_bytes[:16])
         yield f"  {len(found.missing_bytes)} bytes that no token spells alone: {shown}"
