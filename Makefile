@@ -2,6 +2,9 @@
 PYTHON ?= python3
 # Host tests run on the CPU; any build of torch will do, for instance TORCH=torch.
 TORCH ?= torch==2.13.0
+# What `make bench` measures beyond the bundled examples with one token per byte, for instance
+# BENCH="--data cases.jsonl.xz --tokenizer tokenizer.json --eos '</s>'".
+BENCH ?=
 
 VENV := .venv
 HOSTS := .venv-hosts
@@ -26,7 +29,7 @@ test-hosts: $(HOSTS)/.hosts
 	$(HOSTS)/bin/python -m pytest -q tests/hosts
 
 bench: $(VENV)/.bench
-	$(VENV)/bin/python -m bench
+	$(VENV)/bin/python benchmarks/report.py --out docs/benchmarks/report.md $(BENCH)
 
 # One file per set of extras marks that it is installed; a change of pyproject.toml installs again.
 $(VENV)/.%: pyproject.toml | $(VENV)/bin/python
@@ -35,7 +38,7 @@ $(VENV)/.%: pyproject.toml | $(VENV)/bin/python
 
 $(HOSTS)/.hosts: pyproject.toml | $(HOSTS)/bin/python
 	$(HOSTS)/bin/python $(PIP) '$(TORCH)'
-	$(HOSTS)/bin/python $(PIP) -e '.[hf,test]'
+	$(HOSTS)/bin/python $(PIP) -e '.[hosts]'
 	touch $@
 
 $(VENV)/bin/python $(HOSTS)/bin/python:

@@ -89,6 +89,12 @@ class Host:
         return values
 
 
+@pytest.fixture(scope="session", autouse=True)
+def one_thread():
+    """Small products on several threads wait for each other, badly so on a machine with other work."""
+    pytest.importorskip("torch").set_num_threads(1)
+
+
 @pytest.fixture(scope="session")
 def tiny() -> Host:
     transformers = pytest.importorskip("transformers")
