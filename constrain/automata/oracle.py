@@ -37,6 +37,8 @@ __all__ = ["Items", "Members", "Oracle", "Thread", "callee", "children", "key_le
 BLANKS = b" \t\n\r"
 QUOTE, BACKSLASH = ord('"'), ord("\\")
 SHORT_ESCAPES = {ord(k): ord(v) for k, v in zip('"\\/bfnrt', '"\\/\b\f\n\r\t', strict=True)}
+_CONTINUATIONS = bytes(range(0x80, 0xC0))
+_LATELY = 256
 HEX = frozenset(b"0123456789abcdefABCDEF")
 
 
@@ -298,7 +300,8 @@ class Oracle:
         node, content = thread.lexeme, thread.text.content
         if content in node.words:
             return 0
-        label = node.dfa.label(content) if node.dfa is not None else -1
+        state = -1 if node.dfa is None else _state(node.dfa, content)
+        label = int(node.dfa.labels[state]) if node.dfa is not None and state >= 0 else -1
         if label >= 0 and node.min_chars <= _chars(content) <= _most(node.max_chars):
             return label
         return -1
@@ -452,14 +455,14 @@ def _key_viable(shape: ObjectShape, registers: Members, content: bytes) -> bool:
     """Whether some key that starts with `content` may be emitted next."""
     if _allowed_keys(shape, registers, [k for k in shape.keys if k.startswith(content)]):
         return True
-    if shape.extra is None or not _dfa_viable(shape.extra, content, 0, None):
+    if shape.extra is None or (state := _state(shape.extra, content)) < 0:
         return False
     emitted, missing = registers.emitted, _missing(shape, registers.emitted)
     if len(emitted) + 1 + len(missing) > _most(shape.max_members) or (shape.rank is not None and missing):
         return False
     # an additional key: one that is neither declared nor emitted must be left
     taken = {k for k in (*shape.keys, *emitted) if k.startswith(content) and shape.extra.label(k) >= 0}
-    return _more_words_than(shape.extra, shape.extra.run(content), len(taken))
+    return _more_words_than(shape.extra, state, len(taken))
 
 
 def _more_words_than(dfa: DFA, state: int, bound: int) -> bool:
@@ -483,7 +486,7 @@ def _more_words_than(dfa: DFA, state: int, bound: int) -> bool:
 
 
 def _dfa_viable(dfa: DFA | None, content: bytes, min_chars: int, max_chars: int | None) -> bool:
-    if dfa is None or (state := dfa.run(content)) < 0:
+    if dfa is None or (state := _state(dfa, content)) < 0:
         return False
     if min_chars == 0 and max_chars is None:
         return True
@@ -492,12 +495,25 @@ def _dfa_viable(dfa: DFA | None, content: bytes, min_chars: int, max_chars: int 
     return chars + least[state] <= _most(max_chars) and (most[state] < 0 or chars + most[state] >= min_chars)
 
 
+def _state(dfa: DFA, content: bytes) -> int:
+    """`dfa.run(content)`, by a step or few from a state that was met lately: long texts are read one byte at a time."""
+    lately: dict[bytes, int] = dfa.__dict__.setdefault("_lately", {})
+    state = lately.get(content)
+    if state is None:
+        known = next((cut for cut in range(1, 5) if content[:-cut] in lately), len(content))
+        state = dfa.run(content[-known:], lately[content[:-known]]) if known < len(content) else dfa.run(content)
+        if len(lately) >= _LATELY:
+            lately.clear()
+        lately[content] = state
+    return state
+
+
 # Characters and escapes ----------------------------------------------------------------------------------------------
 
 
 def _chars(content: bytes) -> int:
     """Characters begun in UTF-8 bytes."""
-    return sum(b & 0xC0 != 0x80 for b in content)
+    return len(content.translate(None, _CONTINUATIONS))
 
 
 def _most(bound: int | None) -> float:
@@ -566,7 +582,7 @@ def _next_chars(thread: Thread, content: bytes, low: int, high: int) -> Iterator
         if isinstance(node, _KeyLexeme):
             shape, (emitted,) = thread.caller.object
             enough += len(shape.keys) + len(emitted)
-        yield from _chars_from(node.dfa, node.dfa.run(content), low, high, enough)
+        yield from _chars_from(node.dfa, _state(node.dfa, content), low, high, enough)
 
 
 def _chars_from(dfa: DFA, state: int, low: int, high: int, enough: int) -> Iterator[bytes]:
