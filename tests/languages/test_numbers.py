@@ -56,7 +56,13 @@ def in_universe(text: str) -> bool:
     return bool(PLAIN.fullmatch(text) or NORMALISED.fullmatch(text))
 
 
-@settings(max_examples=250, deadline=None)
+def is_long(text: str) -> bool:
+    """Whether the mantissa has a digit other than 0 after its first 16 behind the point: such a text is neither integer nor fraction."""
+    mantissa, exponent, _ = text.lower().partition("e")
+    return bool(exponent) and len(mantissa.partition(".")[2].rstrip("0")) > 16
+
+
+@settings(max_examples=100, deadline=None)
 @given(st.data())
 def test_bounds_and_divisors_by_value(data: st.DataObject) -> None:
     optional = st.one_of(st.none(), values)
@@ -94,7 +100,7 @@ def test_bounds_and_divisors_by_value(data: st.DataObject) -> None:
         if kind == "integer":
             expected = expected and bool(INTEGER.fullmatch(text))
         elif kind != "number":
-            expected = expected and whole == (kind == "any")
+            expected = expected and whole == (kind == "any") and not is_long(text)
         assert dfa.accepts(text.encode()) == expected, (text, arguments, kind)
 
 
