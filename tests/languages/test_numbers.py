@@ -57,7 +57,7 @@ def in_universe(text: str) -> bool:
 
 
 def is_long(text: str) -> bool:
-    """Whether the mantissa has a digit other than 0 after its first 16 behind the point: such a text is neither integer nor fraction."""
+    """Whether a digit other than 0 follows the first 16 after a mantissa's point: neither integer nor fraction then."""
     mantissa, exponent, _ = text.lower().partition("e")
     return bool(exponent) and len(mantissa.partition(".")[2].rstrip("0")) > 16
 
