@@ -3,9 +3,11 @@
 PROGRAM (one per grammar, grows): a heap of records; the address of a record is the identity of what it describes.
 Address 0 is nothing; -1 means "none". Bytes (words, byte classes) are packed four to an int32, little end first.
 
+Before every node lies the address of its possible first bytes, 8 x 32 bits: a call that cannot start with a byte is not made.
+
     lexeme        kind, skin, n words, offsets of words (n+1 ints), packed words, start of its automaton, min, max characters,
                   counted (are characters counted?), object shape (for keys)
-    union         kind, n, then per alternative: address, 8 x 32 bits of its possible first bytes
+    union         kind, n, then the addresses of its alternatives
     frame         kind, start state, shape kind, shape
     stub          kind, index, address once built (0 before)
     state         of a layout: guard, flags, whitespace (newlines, base, per level; newlines -1: none), n calls, address of calls,
@@ -29,6 +31,7 @@ CONFIGURATIONS (one array per matcher): rows of CW ints, one per parallel thread
 
 from __future__ import annotations
 
+N_FIRST = -1  # where the address of a node's first bytes lies
 # kinds of nodes
 K_LEXEME, K_UNION, K_FRAME, K_STUB = 1, 2, 3, 4
 
@@ -37,7 +40,7 @@ L_SKIN, L_WORDS, L_OFFSETS, L_BYTES, L_DFA, L_MIN, L_MAX, L_COUNTED, L_SHAPE, L_
 SKIN_RAW, SKIN_JSON = 0, 1
 
 # union
-U_COUNT, U_FIRST, U_STRIDE = 1, 2, 9
+U_COUNT, U_FIRST = 1, 2
 
 # frame
 F_START, F_SHAPE_KIND, F_SHAPE, F_SIZE = 1, 2, 3, 4
@@ -66,7 +69,7 @@ O_MISSING, O_MIN, O_MAX, O_RANK, O_BY_RANK, O_EXTRA_VALUES, O_EXTRA, O_SIZE = 8,
 Y_PREFIX_COUNT, Y_PREFIX, Y_REST, Y_MIN, Y_MAX, Y_SIZE = 0, 1, 2, 3, 4, 5
 
 # arena: header
-A_TOP, A_OUT, A_STATUS, A_NEED, A_BEGIN, A_END, A_POS, A_TOKENS, A_WANTED = 0, 1, 2, 3, 4, 5, 6, 7, 8
+A_TOP, A_OUT, A_STATUS, A_NEED, A_BEGIN, A_END, A_POS, A_TOKENS, A_WANTED, A_WALK = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9
 A_NEEDED, NEED_CAP = 16, 64  # addresses of stubs that a step wanted
 A_CURRENT = A_NEEDED + NEED_CAP
 CW = 12

@@ -53,10 +53,11 @@ def make_lengths(vocabulary: Vocabulary, index: VocabularyIndex) -> None:
             return
         inside = index.masks[index.slot(ANY_STRING, 0)]
         tokens = np.flatnonzero(np.unpackbits(inside.view(np.uint8), bitorder="little"))
-        chars = np.array([_characters(vocabulary.token_bytes(int(t)) or b"") for t in tokens], np.int64)
+        chars = _characters(vocabulary, tokens)
         rows: NDArray[np.uint8] = np.zeros((int(chars.max(initial=0)) + 1, index.words * 32), np.uint8)
         rows[chars, tokens] = 1
-        index.lengths = np.packbits(np.logical_or.accumulate(rows), axis=1, bitorder="little").view(np.int32)
+        packed = np.packbits(rows, axis=1, bitorder="little").view(np.int32)
+        index.lengths = np.bitwise_or.accumulate(packed, axis=0)
 
 
 def _inside(matcher: Matcher, state: int) -> NDArray[np.int32]:
@@ -101,8 +102,19 @@ def _depths(end: NDArray[np.int32]) -> list[int]:
     return depths
 
 
-def _characters(data: bytes) -> int:
-    """Characters that a token begins inside a JSON string, escapes decoded; a token may end inside one."""
+def _characters(vocabulary: Vocabulary, tokens: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Characters that each token begins inside a JSON string, escapes decoded; a token may end inside one."""
+    starts = np.concatenate([[0], np.cumsum(vocabulary.flat & 0xC0 != 0x80)])
+    chars = starts[vocabulary.offsets[tokens + 1]] - starts[vocabulary.offsets[tokens]]
+    escaped = np.concatenate([[0], np.cumsum(vocabulary.flat == 0x5C)])
+    has_escape = escaped[vocabulary.offsets[tokens + 1]] > escaped[vocabulary.offsets[tokens]]
+    for i in np.flatnonzero(has_escape).tolist():
+        chars[i] = _escaped_characters(vocabulary.token_bytes(int(tokens[i])) or b"")
+    return chars.astype(np.int64)
+
+
+def _escaped_characters(data: bytes) -> int:
+    """The same for a token with escapes."""
     count, i = 0, 0
     while i < len(data):
         if data[i] != 0x5C:

@@ -28,6 +28,7 @@ from .layout import (
     CALL_SELECT,
     CALL_SIZE,
     CW,
+    D_WORDS,
     DONE,
     E_ADVANCE,
     E_ARENA,
@@ -60,6 +61,7 @@ from .layout import (
     K_LEXEME,
     K_STUB,
     K_UNION,
+    L_COUNTED,
     L_DFA,
     L_SHAPE,
     L_SKIN,
@@ -67,6 +69,7 @@ from .layout import (
     LEVEL,
     LO,
     MODE,
+    N_FIRST,
     NEED_CAP,
     NEED_CONFIGS,
     NEWLINES,
@@ -113,7 +116,6 @@ from .layout import (
     TOO_MANY_THREADS,
     U_COUNT,
     U_FIRST,
-    U_STRIDE,
     Y_MAX,
     Y_MIN,
     Y_PREFIX,
@@ -123,12 +125,14 @@ from .layout import (
 from .lexemes import (
     allocate,
     any_bit,
+    bit,
     close_key,
     complete,
     escape_step,
     escape_viable,
     feed,
     feed_code,
+    follow,
     viable,
 )
 from .views import call_native, view_i32, view_i64, view_u8
@@ -390,8 +394,6 @@ def make_call(P, A, n, call, node, regs, parent, level, byte):
     else:
         shape = P[node + F_SHAPE]
         if select == SELECT_KEY:
-            if byte != 34 and P[P[shape + O_LEXEME] + L_SKIN] != SKIN_RAW:
-                return n
             target = P[shape + O_LEXEME]
         elif select == SELECT_VALUE:
             label = A[regs + G_KEY]
@@ -402,15 +404,25 @@ def make_call(P, A, n, call, node, regs, parent, level, byte):
                 return n
             count = A[regs]
             target = P[P[shape + Y_PREFIX] + count] if count < P[shape + Y_PREFIX_COUNT] else P[shape + Y_REST]
+            if not starts_with_byte(P, target, byte):
+                return n
             regs = allocate(A, 1)
             if regs == 0:
                 return n
             A[regs] = count + 1
+    if not starts_with_byte(P, target, byte):
+        return n
     caller = push_frame(P, A, node, returns, regs, parent, level)
     if caller == 0:
         return n
     set_row(A, push_scratch(A, n), target, ENTER, -1, caller, level + 1)
     return n + 1
+
+
+@kernel("P i i -> b")
+def starts_with_byte(P, node, byte):
+    """Whether `byte` is among the possible first bytes of a node."""
+    return bit(P, P[node + N_FIRST], byte) != 0
 
 
 @kernel("P A i i i i i -> i")
@@ -442,12 +454,11 @@ def enter(P, A, C, T, n, byte):
         A[row + NODE] = P[node + T_BUILT]
         return n + 1
     if kind == K_UNION:
-        alternative = node + U_FIRST
-        for _ in range(P[node + U_COUNT]):
-            if (P[alternative + 1 + (byte >> 5)] >> (byte & 31)) & 1 != 0:
-                set_row(A, push_scratch(A, n), P[alternative], ENTER, -1, parent, level)
+        for k in range(P[node + U_COUNT]):
+            alternative = P[node + U_FIRST + k]
+            if starts_with_byte(P, alternative, byte):
+                set_row(A, push_scratch(A, n), alternative, ENTER, -1, parent, level)
                 n += 1
-            alternative += U_STRIDE
         return n
     if kind == K_FRAME:
         regs = first_registers(P, A, node)
@@ -591,6 +602,29 @@ def may_end(P, A, C, T, c):
     return False
 
 
+@kernel("P A C i i -> i")
+def read_content(P, A, C, row, byte):
+    """Read a plain byte of content where nothing but the automaton of a JSON string looks at it: the many bytes for which
+    `consume` would do the same at length. Returns the configurations appended, or -1 where more is at stake."""
+    node, state = C[row + NODE], C[row + STATE]
+    if node == DONE or P[node] != K_LEXEME or P[node + L_SKIN] == SKIN_RAW or C[row + ESC] != 0 or state < 0:
+        return -1
+    if C[row + LO] < C[row + HI] or P[node + L_COUNTED] != 0 or C[row + TEXT] >= 0 or P[state + D_WORDS] >= 0:
+        return -1
+    target = follow(P, state, byte)
+    if target < 0:
+        return 0
+    out = A[A_OUT] * CW
+    if out + CW > len(C):
+        A[A_STATUS] = NEED_CONFIGS
+        return 0
+    for k in range(CW):
+        C[out + k] = C[row + k]
+    C[out + STATE] = target
+    A[A_OUT] += 1
+    return 1
+
+
 def _advance(descriptor, first, last, byte):
     """Append what configurations first..last-1 become by reading `byte` (which the text buffer holds at A_POS), merged.
 
@@ -604,6 +638,10 @@ def _advance(descriptor, first, last, byte):
             found += 1 if may_end(P, A, C, T, c) else 0
         return found
     start = A[A_OUT]
+    if last - first == 1 and byte >= 32 and byte != 34 and byte != 92:
+        found = read_content(P, A, C, first * CW, byte)
+        if found >= 0:
+            return found
     for c in range(first, last):
         consume(P, A, C, T, c, byte)
     if A[A_OUT] - start > 1:
