@@ -70,7 +70,8 @@ Y_PREFIX_COUNT, Y_PREFIX, Y_REST, Y_MIN, Y_MAX, Y_SIZE = 0, 1, 2, 3, 4, 5
 
 # arena: header
 A_TOP, A_OUT, A_STATUS, A_NEED, A_BEGIN, A_END, A_POS, A_TOKENS, A_WANTED, A_WALK = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9
-A_NEEDED, NEED_CAP = 16, 64  # addresses of stubs that a step wanted
+A_FIRST = 16  # 8 ints: the bytes that can come first
+A_NEEDED, NEED_CAP = 24, 64  # addresses of stubs that a step wanted
 A_CURRENT = A_NEEDED + NEED_CAP
 CW = 12
 SCRATCH_CAP = 96
@@ -101,6 +102,10 @@ TOO_MANY_THREADS, REFUSED, WALKED = 7, 8, 9
 E_PROGRAM, E_ARENA, E_CONFIGS, E_TEXT, E_HISTORY, E_WALK, E_STOPS = 0, 2, 4, 6, 8, 10, 12
 E_FLAT, E_OFFSETS, E_TRIE, E_QUOTED, E_TAILS = 14, 16, 18, 26, 34
 E_MASKS, E_CLOSERS, E_LENGTHS, E_KEYS, E_SLOTS, E_CACHED = 42, 44, 46, 48, 50, 52
-E_WORDS, E_THREADS, E_ENDED, E_ADVANCE, E_SELF, E_GRAMMAR, E_LONG_TAILS = 54, 55, 56, 57, 58, 59, 60
-E_SIZE = 61
+E_LEAN, E_SPACES, E_LONG = 54, 62, 64
+E_WORDS, E_THREADS, E_ENDED, E_ADVANCE, E_SELF, E_GRAMMAR, E_LONG_TAILS = 66, 67, 68, 69, 70, 71, 72
+E_SIZE = 73
+# E_SPACES: masks of the tokens that begin with at most 0, 1, 2 line feeds and SOFT other blanks, and have more to them (rows
+# 0..2) or not (3..5); row 6: all other tokens. E_LONG: of these, per token: id, line feeds, other blanks, nothing more?
+SPACE_ROWS, LONG_SIZE, SOFT = 3, 4, 32
 END = -1  # read instead of a byte: the end of the output

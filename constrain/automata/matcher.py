@@ -328,6 +328,9 @@ class Matcher:
             self._cache.keys,
             self._cache.slots,
             self._cache.masks,
+            *(index.lean.byte, index.lean.end, index.lean.id_start, index.lean.ids),
+            index.spaces,
+            index.long,
         ]
         desc = self._desc
         desc[: 2 * len(arrays)] = [x for a in arrays for x in (a.ctypes.data, a.size)]

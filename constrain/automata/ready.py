@@ -14,7 +14,7 @@ from . import kernels
 from . import layout as at
 from .compiled import Grammar
 from .grammar import Lexeme, Skin
-from .index import WANTED, VocabularyIndex
+from .index import WANTED, VocabularyIndex, as_bits
 
 if TYPE_CHECKING:
     from .matcher import Matcher
@@ -86,9 +86,7 @@ def _make_tails(vocabulary: Vocabulary, index: VocabularyIndex, ends: list[int])
     flat = np.frombuffer(b"".join(spelled), np.uint8)
     offsets = np.cumsum([0, *map(len, spelled)])
     index.tails = build_trie(flat, offsets, sorted(tails))
-    bits: NDArray[np.uint8] = np.zeros(index.words * 32, np.uint8)
-    bits[closers] = 1
-    index.closers = np.packbits(bits, bitorder="little").view(np.int32)
+    index.closers = as_bits(np.array(closers, np.int32), index.words)
 
 
 def _depths(end: NDArray[np.int32]) -> list[int]:

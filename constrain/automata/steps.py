@@ -14,6 +14,7 @@ from ._kernel import kernel, native_address
 from .hashes import fork_hash, row_hash, store_hash
 from .layout import (
     A_CURRENT,
+    A_FIRST,
     A_NEED,
     A_NEEDED,
     A_OUT,
@@ -104,6 +105,7 @@ from .layout import (
     S_LEVEL,
     S_NEWLINES,
     SCRATCH_CAP,
+    SELECT_ITEM,
     SELECT_KEY,
     SELECT_NODE,
     SELECT_VALUE,
@@ -382,41 +384,74 @@ def read_frame(P, A, C, n, byte):
     return n
 
 
+@kernel("P A i i i -> i")
+def call_target(P, A, call, node, regs):
+    """The node that a call calls for these registers, or -1 when none may follow."""
+    select = P[call + CALL_SELECT]
+    if select == SELECT_NODE:
+        return P[call + CALL_NODE]
+    shape = P[node + F_SHAPE]
+    if select == SELECT_KEY:
+        return P[shape + O_LEXEME]
+    if select == SELECT_VALUE:
+        label, keys = A[regs + G_KEY], P[shape + O_KEYS]
+        return P[P[shape + O_VALUES] + label] if label < keys else P[P[shape + O_EXTRA_VALUES] + label - keys]
+    if not may_continue(P, A, SHAPE_ARRAY, shape, regs):
+        return -1
+    count = A[regs]
+    return P[P[shape + Y_PREFIX] + count] if count < P[shape + Y_PREFIX_COUNT] else P[shape + Y_REST]
+
+
 @kernel("P A i i i i i i i -> i")
 def make_call(P, A, n, call, node, regs, parent, level, byte):
     """Push what a call leads to: its node, asked to start with the byte, and for a node that may be empty also the state
     after it. Returns the scratch count."""
-    select, returns, target = P[call + CALL_SELECT], P[call + CALL_RETURNS], P[call + CALL_NODE]
-    if select == SELECT_NODE:
-        if P[call + CALL_NULLABLE] != 0:
-            set_row(A, push_scratch(A, n), node, returns, regs, parent, level)
-            n += 1
-    else:
-        shape = P[node + F_SHAPE]
-        if select == SELECT_KEY:
-            target = P[shape + O_LEXEME]
-        elif select == SELECT_VALUE:
-            label = A[regs + G_KEY]
-            keys = P[shape + O_KEYS]
-            target = P[P[shape + O_VALUES] + label] if label < keys else P[P[shape + O_EXTRA_VALUES] + label - keys]
-        else:
-            if not may_continue(P, A, SHAPE_ARRAY, shape, regs):
-                return n
-            count = A[regs]
-            target = P[P[shape + Y_PREFIX] + count] if count < P[shape + Y_PREFIX_COUNT] else P[shape + Y_REST]
-            if not starts_with_byte(P, target, byte):
-                return n
-            regs = allocate(A, 1)
-            if regs == 0:
-                return n
-            A[regs] = count + 1
-    if not starts_with_byte(P, target, byte):
+    returns, target = P[call + CALL_RETURNS], call_target(P, A, call, node, regs)
+    if P[call + CALL_NULLABLE] != 0:
+        set_row(A, push_scratch(A, n), node, returns, regs, parent, level)
+        n += 1
+    if target < 0 or not starts_with_byte(P, target, byte):
         return n
+    if P[call + CALL_SELECT] == SELECT_ITEM:
+        count = A[regs]
+        regs = allocate(A, 1)
+        if regs == 0:
+            return n
+        A[regs] = count + 1
     caller = push_frame(P, A, node, returns, regs, parent, level)
     if caller == 0:
         return n
     set_row(A, push_scratch(A, n), target, ENTER, -1, caller, level + 1)
     return n + 1
+
+
+@kernel("P A C i i -> b")
+def first_bytes_of(P, A, C, first, last):
+    """Write to A_FIRST the bytes that configurations first..last-1 can read, if that can be told at once: for frames that
+    must read something before they end."""
+    for k in range(8):
+        A[A_FIRST + k] = 0
+    for c in range(first, last):
+        row = c * CW
+        node, state = C[row + NODE], C[row + STATE]
+        if node == DONE or P[node] != K_FRAME or P[state + S_FLAGS] & FLAG_FINAL != 0:
+            return False
+        if P[state + S_NEWLINES] >= 0:
+            A[A_FIRST] |= 1 << 9 | 1 << 10 | 1 << 13
+            A[A_FIRST + 1] |= 1
+        for k in range(P[state + S_EDGES]):
+            byte = P[state + S_EDGE_LIST + 2 * k]
+            value = 1 << (byte & 31)
+            A[A_FIRST + (byte >> 5)] |= value - 0x100000000 if value >= 0x80000000 else value
+        for k in range(P[state + S_CALLS]):
+            call = P[state + S_CALL_LIST] + k * CALL_SIZE
+            if P[call + CALL_NULLABLE] != 0:
+                return False
+            target = call_target(P, A, call, node, C[row + REGS])
+            if target >= 0:
+                for j in range(8):
+                    A[A_FIRST + j] |= P[P[target + N_FIRST] + j]
+    return True
 
 
 @kernel("P i i -> b")

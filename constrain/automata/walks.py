@@ -12,6 +12,7 @@ from ._kernel import kernel
 from .layout import (
     A_BEGIN,
     A_END,
+    A_FIRST,
     A_NEED,
     A_OUT,
     A_POS,
@@ -20,6 +21,7 @@ from .layout import (
     A_TOP,
     A_WALK,
     A_WANTED,
+    BLANKS,
     CHARS,
     CW,
     D_EVERYTHING,
@@ -32,11 +34,14 @@ from .layout import (
     E_CLOSERS,
     E_CONFIGS,
     E_HISTORY,
+    E_LEAN,
     E_LENGTHS,
+    E_LONG,
     E_LONG_TAILS,
     E_MASKS,
     E_PROGRAM,
     E_QUOTED,
+    E_SPACES,
     E_TAILS,
     E_TEXT,
     E_TRIE,
@@ -46,27 +51,36 @@ from .layout import (
     ESC,
     G_EXTRAS,
     HI,
+    K_FRAME,
     K_LEXEME,
     L_COUNTED,
     L_MAX,
     L_SKIN,
+    LEVEL,
     LO,
+    LONG_SIZE,
     NEED_CONFIGS,
     NEED_LENGTHS,
     NEED_MASK,
     NEED_NODES,
     NEED_TEXT,
+    NEWLINES,
     NODE,
     OK,
     PARENT,
     R_REGS,
     REFUSED,
+    S_BASE,
+    S_LEVEL,
+    S_NEWLINES,
     SKIN_JSON,
+    SOFT,
+    SPACE_ROWS,
     STATE,
     TEXT,
 )
-from .lexemes import follow, word_byte
-from .steps import advance, ints, octets, set_row
+from .lexemes import bit, follow, word_byte
+from .steps import advance, first_bytes_of, ints, octets, set_row
 
 # Ways to make the mask of a configuration (string_way)
 PLAIN, READY, FREE, BOUNDED = 0, 1, 2, 3
@@ -112,22 +126,28 @@ def set_level(desc, level, first, last, end):
 @kernel("O i i i i i M -> v")
 def walk(desc, place, first, last, node, stop, mask):
     """Set in `mask` the bit of every token of the trie at `place`, in its nodes node..stop-1 (siblings with their subtrees),
-    that configurations first..last-1 can read."""
-    A, W, T = ints(desc, E_ARENA), ints(desc, E_WALK), octets(desc, E_TEXT)
+    that configurations first..last-1 can read. A_WALK > 0: a part of fill_inside, whose stack goes on from there."""
+    A, C, W, T = ints(desc, E_ARENA), ints(desc, E_CONFIGS), ints(desc, E_WALK), octets(desc, E_TEXT)
     byte, end = octets(desc, place), ints(desc, place + 2)
     id_start, ids = ints(desc, place + 4), ints(desc, place + 6)
     base = A[A_POS]
     bottom = level = A[A_WALK]
     set_level(desc, level, first, last, stop)
+    known = first_bytes_of(ints(desc, E_PROGRAM), A, C, first, last)
     while node < stop:
         while node >= W[level + W_END]:
             level -= W_SIZE
+        if known and level == bottom and bit(A, A_FIRST, byte[node]) == 0:
+            node = end[node]
+            continue
         position = base + (level - bottom) // W_SIZE
         A[A_OUT], A[A_TOP], A[A_POS] = W[level + W_OUT], W[level + W_TOP], position
         T[position] = byte[node]
         found = advance(desc, W[level + W_FROM], W[level + W_TO], byte[node])
         if A[A_STATUS] != OK:
             break
+        if bottom > 0 and found > 0 and C[W[level + W_OUT] * CW + NODE] == DONE:
+            found = 0  # the string has ended
         if found == 0:
             node = end[node]
             continue
@@ -178,7 +198,10 @@ def fill_mask(desc, mask):
         elif way == BOUNDED and desc[E_LENGTHS + 1] == 0:
             return NEED_LENGTHS
     if plain == last - first:
-        walk(desc, E_TRIE, first, last, 0, desc[E_TRIE + 1], mask)
+        if spaced_alike(P, C, first, last):
+            fill_spaced(desc, first, last, mask)
+        else:
+            walk(desc, E_TRIE, first, last, 0, desc[E_TRIE + 1], mask)
     else:
         for c in range(first, last):
             way = string_way(desc, P, A, C, c * CW, last - first == 1)
@@ -193,6 +216,49 @@ def fill_mask(desc, mask):
     if A[A_STATUS] != OK:
         return A[A_STATUS]
     return NEED_NODES if A[A_NEED] > 0 else OK
+
+
+@kernel("P C i i -> b")
+def spaced_alike(P, C, first, last):
+    """Whether all configurations are frames in the same whitespace run, of which no short token reaches the bound."""
+    row = first * CW
+    for c in range(first, last):
+        mine = c * CW
+        node, state = C[mine + NODE], C[mine + STATE]
+        if node == DONE or P[node] != K_FRAME:
+            return False
+        newlines = P[state + S_NEWLINES]
+        room = P[state + S_BASE] + P[state + S_LEVEL] * C[mine + LEVEL] - C[mine + BLANKS]
+        if newlines < 0 or newlines >= SPACE_ROWS or newlines < C[mine + NEWLINES] or room < SOFT:
+            return False
+        other = C[row + STATE]
+        if newlines != P[other + S_NEWLINES] or C[mine + NEWLINES] != C[row + NEWLINES]:
+            return False
+        if room != P[other + S_BASE] + P[other + S_LEVEL] * C[row + LEVEL] - C[row + BLANKS]:
+            return False
+    return True
+
+
+@kernel("O i i M -> v")
+def fill_spaced(desc, first, last, mask):
+    """Write the mask of frames in the same whitespace run: what a token says after the blanks that it begins with is walked
+    once for all tokens that say it."""
+    P, C = ints(desc, E_PROGRAM), ints(desc, E_CONFIGS)
+    words, rows, long = desc[E_WORDS], ints(desc, E_SPACES), ints(desc, E_LONG)
+    row = first * CW
+    state = C[row + STATE]
+    newlines = P[state + S_NEWLINES] - C[row + NEWLINES]
+    room = P[state + S_BASE] + P[state + S_LEVEL] * C[row + LEVEL] - C[row + BLANKS]
+    walk(desc, E_LEAN, first, last, 0, desc[E_LEAN + 1], mask)
+    more, only, rest = newlines * words, (newlines + SPACE_ROWS) * words, 2 * SPACE_ROWS * words
+    for k in range(words):
+        mask[k] = mask[k] & (rows[more + k] | rows[rest + k]) | rows[only + k]
+    for k in range(0, len(long), LONG_SIZE):
+        token = long[k]
+        if long[k + 1] > newlines or long[k + 2] > room:
+            clear_bit(mask, token)
+        elif long[k + 3] != 0:
+            set_bit(mask, token)
 
 
 @kernel("O P A C i b -> i")
