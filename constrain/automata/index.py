@@ -61,7 +61,7 @@ class VocabularyIndex:
     lean     all tokens by what they say after the JSON whitespace they begin with; spaces, long: which they are (layout.py)
     masks    int32[SLOTS, words]: the tokens that stay inside a string, for states of its automaton. Row s, once published,
              never changes; the array is reserved whole and touched on demand.
-    lengths  int32[n, words]: the tokens that stay inside a string that may be anything and begin at most k characters
+    lengths  int32[n, words]: row k: the tokens that begin at most k characters inside a string
     """
 
     def __init__(self, vocabulary: Vocabulary) -> None:
@@ -72,7 +72,8 @@ class VocabularyIndex:
         self.closers: NDArray[np.int32] = np.zeros(self.words, np.int32)
         self.masks: NDArray[np.int32] = np.zeros((SLOTS, self.words), np.int32)
         self.lengths: NDArray[np.int32] = np.zeros((0, self.words), np.int32)
-        self.long_tails = any(_LONG_TAIL.search(vocabulary.token_bytes(t) or b"") for t in self.quoted.ids.tolist())
+        spells_twice = any(_LONG_TAIL.search(vocabulary.token_bytes(t) or b"") for t in self.quoted.ids.tolist())
+        self.long_tails = 2 if vocabulary.max_token_bytes > at.REACH else int(spells_twice)
         self.lean, self.spaces, self.long = _without_leading_blanks(vocabulary, self.words)
         self.cache = MaskCache(self.words)
         self.lock = threading.RLock()

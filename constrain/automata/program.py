@@ -118,7 +118,11 @@ class Program:
         return found
 
     def _lexeme(self, node: Lexeme, shape: int) -> int:
-        counted = node.dfa is not None and (node.min_chars > 0 or node.max_chars is not None)
+        counted = at.UNCOUNTED
+        if node.dfa is not None and not node.dfa.is_empty and (node.min_chars > 0 or node.max_chars is not None):
+            least, unbounded = node.dfa.char_bounds
+            loose = bool((least == 0).all() and (unbounded < 0).all())
+            counted = at.LOOSE if loose else at.STRICT if least.max() < at.REACH else at.TIGHT
         most = -1 if node.max_chars is None else min(node.max_chars, 2**30)
         record = [
             at.K_LEXEME,
@@ -128,7 +132,7 @@ class Program:
             self._dfa(node.dfa, count_words=shape >= 0),
             min(node.min_chars, 2**30),
             most,
-            int(counted),
+            counted,
             shape,
         ]
         return self._node(first_bytes(node), record)

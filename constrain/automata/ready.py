@@ -19,7 +19,7 @@ from .index import WANTED, VocabularyIndex, as_bits
 if TYPE_CHECKING:
     from .matcher import Matcher
 
-__all__ = ["make_lengths", "make_ready_mask", "prepare"]
+__all__ = ["make_ready_mask", "prepare"]
 
 
 def prepare(vocabulary: Vocabulary, index: VocabularyIndex) -> None:
@@ -32,6 +32,7 @@ def prepare(vocabulary: Vocabulary, index: VocabularyIndex) -> None:
     count = kernels.string_ends(matcher._desc, program.probe, state, ends)
     _make_tails(vocabulary, index, ends[:count].tolist())
     index.publish(ANY_STRING, 0, _inside(matcher, state))
+    _make_lengths(vocabulary, index)
 
 
 def make_ready_mask(matcher: Matcher) -> None:
@@ -46,18 +47,14 @@ def make_ready_mask(matcher: Matcher) -> None:
         program.heap[state + at.D_MASK] = slot
 
 
-def make_lengths(vocabulary: Vocabulary, index: VocabularyIndex) -> None:
-    """Make the ready masks of a free string by the number of characters left."""
-    with index.lock:
-        if len(index.lengths):
-            return
-        inside = index.masks[index.slot(ANY_STRING, 0)]
-        tokens = np.flatnonzero(np.unpackbits(inside.view(np.uint8), bitorder="little"))
-        chars = _characters(vocabulary, tokens)
-        rows: NDArray[np.uint8] = np.zeros((int(chars.max(initial=0)) + 1, index.words * 32), np.uint8)
-        rows[chars, tokens] = 1
-        packed = np.packbits(rows, axis=1, bitorder="little").view(np.int32)
-        index.lengths = np.bitwise_or.accumulate(packed, axis=0)
+def _make_lengths(vocabulary: Vocabulary, index: VocabularyIndex) -> None:
+    """Fill `lengths`: all tokens by the characters that they begin inside a string at most."""
+    tokens = np.sort(index.trie.ids)
+    chars = _characters(vocabulary, tokens)
+    rows: NDArray[np.uint8] = np.zeros((int(chars.max(initial=0)) + 1, index.words * 32), np.uint8)
+    rows[chars, tokens] = 1
+    packed = np.packbits(rows, axis=1, bitorder="little").view(np.int32)
+    index.lengths = np.bitwise_or.accumulate(packed, axis=0)
 
 
 def _inside(matcher: Matcher, state: int) -> NDArray[np.int32]:

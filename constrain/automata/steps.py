@@ -28,6 +28,7 @@ from .layout import (
     CALL_RETURNS,
     CALL_SELECT,
     CALL_SIZE,
+    CHARS,
     CW,
     D_WORDS,
     DONE,
@@ -64,11 +65,13 @@ from .layout import (
     K_UNION,
     L_COUNTED,
     L_DFA,
+    L_MAX,
     L_SHAPE,
     L_SKIN,
     L_WORDS,
     LEVEL,
     LO,
+    LOOSE,
     MODE,
     N_FIRST,
     NEED_CAP,
@@ -118,6 +121,7 @@ from .layout import (
     TOO_MANY_THREADS,
     U_COUNT,
     U_FIRST,
+    UNCOUNTED,
     Y_MAX,
     Y_MIN,
     Y_PREFIX,
@@ -644,7 +648,10 @@ def read_content(P, A, C, row, byte):
     node, state = C[row + NODE], C[row + STATE]
     if node == DONE or P[node] != K_LEXEME or P[node + L_SKIN] == SKIN_RAW or C[row + ESC] != 0 or state < 0:
         return -1
-    if C[row + LO] < C[row + HI] or P[node + L_COUNTED] != 0 or C[row + TEXT] >= 0 or P[state + D_WORDS] >= 0:
+    if C[row + LO] < C[row + HI] or C[row + TEXT] >= 0 or P[state + D_WORDS] >= 0:
+        return -1
+    counted = P[node + L_COUNTED]
+    if counted != UNCOUNTED and (counted != LOOSE or P[node + L_MAX] >= 0):
         return -1
     target = follow(P, state, byte)
     if target < 0:
@@ -656,6 +663,8 @@ def read_content(P, A, C, row, byte):
     for k in range(CW):
         C[out + k] = C[row + k]
     C[out + STATE] = target
+    if counted != UNCOUNTED and byte & 0xC0 != 0x80:
+        C[out + CHARS] += 1
     A[A_OUT] += 1
     return 1
 

@@ -55,12 +55,13 @@ from .layout import (
     K_LEXEME,
     L_COUNTED,
     L_MAX,
+    L_MIN,
     L_SKIN,
     LEVEL,
     LO,
     LONG_SIZE,
+    LOOSE,
     NEED_CONFIGS,
-    NEED_LENGTHS,
     NEED_MASK,
     NEED_NODES,
     NEED_TEXT,
@@ -69,6 +70,7 @@ from .layout import (
     OK,
     PARENT,
     R_REGS,
+    REACH,
     REFUSED,
     S_BASE,
     S_LEVEL,
@@ -78,6 +80,8 @@ from .layout import (
     SPACE_ROWS,
     STATE,
     TEXT,
+    TIGHT,
+    UNCOUNTED,
 )
 from .lexemes import bit, follow, word_byte
 from .steps import advance, first_bytes_of, ints, octets, set_row
@@ -192,11 +196,9 @@ def fill_mask(desc, mask):
         way = string_way(desc, P, A, C, c * CW, last - first == 1)
         if way == PLAIN:
             plain += 1
-        elif way != BOUNDED and P[C[c * CW + STATE] + D_MASK] < 0:
+        elif P[C[c * CW + STATE] + D_MASK] < 0:
             A[A_WANTED] = C[c * CW + STATE]
             return NEED_MASK
-        elif way == BOUNDED and desc[E_LENGTHS + 1] == 0:
-            return NEED_LENGTHS
     if plain == last - first:
         if spaced_alike(P, C, first, last):
             fill_spaced(desc, first, last, mask)
@@ -270,7 +272,7 @@ def string_way(desc, P, A, C, row, alone):
     FREE     the same in a string that may be anything; what follows its end does not depend on the rest of its content,
              so the tokens that end it are looked at by what follows the quote only. Where it may also spell one of the
              lexeme's words this takes tokens back, so the configuration must be `alone` in the mask
-    BOUNDED  as READY, for a string that may be anything up to a length: ready for each number of characters left
+    BOUNDED  as READY, where a length bound alone may end the string: with the tokens of so many characters at most
     """
     node = C[row + NODE]
     if node == DONE or P[node] != K_LEXEME or P[node + L_SKIN] != SKIN_JSON or C[row + ESC] != 0:
@@ -280,8 +282,15 @@ def string_way(desc, P, A, C, row, alone):
         return PLAIN
     anything = P[state + D_WORDS] == D_EVERYTHING and P[state + D_LABEL] >= 0
     words_left = C[row + LO] < C[row + HI]
-    if P[node + L_COUNTED] != 0:
-        return BOUNDED if anything and not words_left else PLAIN
+    counted, most = P[node + L_COUNTED], P[node + L_MAX]
+    if counted != UNCOUNTED:
+        if words_left or counted == TIGHT or desc[E_LONG_TAILS] > 1:
+            return PLAIN
+        if counted == LOOSE:
+            return READY if most < 0 else BOUNDED
+        # far from its bounds no token can tell
+        least = P[node + L_MIN]
+        return READY if C[row + CHARS] >= least and (most < 0 or most - C[row + CHARS] > 2 * REACH) else PLAIN
     if not anything:
         return READY
     if C[row + TEXT] >= 0 and (desc[E_LONG_TAILS] != 0 or A[A[C[row + PARENT] + R_REGS] + G_EXTRAS] != 0):
@@ -297,8 +306,11 @@ def fill_string(desc, c, way, mask):
     node, state = C[row + NODE], C[row + STATE]
     if way == BOUNDED:
         rows = desc[E_LENGTHS + 1] // words
-        left = rows - 1 if P[node + L_MAX] < 0 else min(P[node + L_MAX] - C[row + CHARS], rows - 1)
-        add_row(mask, ints(desc, E_LENGTHS), left, words)
+        left = min(P[node + L_MAX] - C[row + CHARS], rows - 1)
+        inside, short = P[state + D_MASK] * words, left * words
+        masks, lengths = ints(desc, E_MASKS), ints(desc, E_LENGTHS)
+        for k in range(words):
+            mask[k] |= masks[inside + k] & lengths[short + k]
     else:
         add_row(mask, ints(desc, E_MASKS), P[state + D_MASK], words)
     if way == FREE:
