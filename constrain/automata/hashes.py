@@ -39,18 +39,19 @@ from .layout import (
     O_WORDS,
     PARENT,
     R_HASH,
+    REACH,
     REGS,
     SHAPE_ARRAY,
     SHAPE_OBJECT,
     STATE,
     TEXT,
+    TIGHT,
+    UNCOUNTED,
     Y_MAX,
     Y_MIN,
     Y_PREFIX_COUNT,
 )
 from .views import view_i32
-
-REACH = 160  # more than the bytes of any token that counts
 
 
 @kernel("i i -> i")
@@ -77,8 +78,8 @@ def load_hash(A, row):
 @kernel("i i i -> i")
 def clipped(count, least, most):
     """What matters of a count: how much is missing to `least`, and how much room there is to `most` (-1: any)."""
-    room = REACH if most < 0 else min(most - count, REACH)
-    return max(least - count, 0) * (REACH + 1) + room
+    room = 2 * REACH if most < 0 else min(most - count, 2 * REACH)
+    return max(least - count, 0) * (2 * REACH + 1) + room
 
 
 @kernel("P A i i -> i")
@@ -124,7 +125,9 @@ def config_hash(desc, P, A, C, row):
     if P[node] == K_LEXEME:
         if C[row + TEXT] >= 0 and desc[E_LONG_TAILS] != 0:
             return 0  # a token may close this additional key and spell it again
-        if P[node + L_COUNTED] != 0:
+        if P[node + L_COUNTED] == TIGHT:
+            h = mix(h, C[row + CHARS])
+        elif P[node + L_COUNTED] != UNCOUNTED:
             h = mix(h, clipped(C[row + CHARS], P[node + L_MIN], P[node + L_MAX]))
         own = 1
     else:
@@ -143,6 +146,8 @@ def state_key(desc):
     A = view_i32(desc[E_ARENA], desc[E_ARENA + 1])
     C = view_i32(desc[E_CONFIGS], desc[E_CONFIGS + 1])
     key = desc[E_GRAMMAR]
+    if desc[E_LONG_TAILS] > 1:
+        return 0  # a token may reach beyond what the clipped counts tell apart
     for c in range(A[A_BEGIN], A[A_END]):
         h = config_hash(desc, P, A, C, c * CW)
         if h == 0:

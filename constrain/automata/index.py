@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from ..languages.dfa import DFA
 from ..vocabulary import Vocabulary
 from ..vocabulary.trie import Trie, build_trie
+from . import layout as at
 
-__all__ = ["MaskCache", "VocabularyIndex", "index_of"]
+__all__ = ["MaskCache", "VocabularyIndex", "as_bits", "index_of"]
 
 NEVER, WANTED = -1, -2
 SLOTS = 512
@@ -57,9 +58,10 @@ class VocabularyIndex:
 
     trie     all tokens with bytes              quoted  those that contain a quote
     tails    of the tokens that end a string that may be anything, what follows its quote; closers: those with nothing there
+    lean     all tokens by what they say after the JSON whitespace they begin with; spaces, long: which they are (layout.py)
     masks    int32[SLOTS, words]: the tokens that stay inside a string, for states of its automaton. Row s, once published,
              never changes; the array is reserved whole and touched on demand.
-    lengths  int32[n, words]: the tokens that stay inside a string that may be anything and begin at most k characters
+    lengths  int32[n, words]: row k: the tokens that begin at most k characters inside a string
     """
 
     def __init__(self, vocabulary: Vocabulary) -> None:
@@ -70,7 +72,9 @@ class VocabularyIndex:
         self.closers: NDArray[np.int32] = np.zeros(self.words, np.int32)
         self.masks: NDArray[np.int32] = np.zeros((SLOTS, self.words), np.int32)
         self.lengths: NDArray[np.int32] = np.zeros((0, self.words), np.int32)
-        self.long_tails = any(_LONG_TAIL.search(vocabulary.token_bytes(t) or b"") for t in self.quoted.ids.tolist())
+        spells_twice = any(_LONG_TAIL.search(vocabulary.token_bytes(t) or b"") for t in self.quoted.ids.tolist())
+        self.long_tails = 2 if vocabulary.max_token_bytes > at.REACH else int(spells_twice)
+        self.lean, self.spaces, self.long = _without_leading_blanks(vocabulary, self.words)
         self.cache = MaskCache(self.words)
         self.lock = threading.RLock()
         self._slots: dict[tuple[object, int], int] = {}
@@ -78,8 +82,8 @@ class VocabularyIndex:
 
     @property
     def nbytes(self) -> int:
-        rows = len(self._slots) + len(self.lengths) + self.cache.used
-        return self.trie.nbytes + self.quoted.nbytes + self.tails.nbytes + rows * self.words * 4
+        rows = len(self._slots) + len(self.lengths) + len(self.spaces) + self.cache.used
+        return sum(t.nbytes for t in (self.trie, self.lean, self.quoted, self.tails)) + rows * self.words * 4
 
     def slot(self, dfa: DFA, state: int) -> int:
         """Row of the ready mask of that state; WANTED if it may still be made, NEVER if there is no room."""
@@ -130,6 +134,40 @@ def index_of(vocabulary: Vocabulary) -> VocabularyIndex:
             finally:
                 del _unfinished[vocabulary]
         return found
+
+
+def as_bits(tokens: NDArray[np.int32], words: int) -> NDArray[np.int32]:
+    """Token ids as a mask, int32[words]."""
+    flags: NDArray[np.uint8] = np.zeros(words * 32, np.uint8)
+    flags[tokens] = 1
+    return np.packbits(flags, bitorder="little").view(np.int32)
+
+
+def _without_leading_blanks(
+    vocabulary: Vocabulary, words: int
+) -> tuple[Trie, NDArray[np.int32], NDArray[np.int32]]:
+    """The trie of what tokens say after their leading whitespace, masks by that whitespace, and the tokens with much of it."""
+    flat, offsets, ids = vocabulary.flat, vocabulary.offsets, np.sort(vocabulary.trie.ids)
+    starts, ends = offsets[ids], offsets[ids + 1]
+    blank = np.isin(flat, np.frombuffer(b" \t\n\r", np.uint8))
+    solid = np.append(np.flatnonzero(~blank), len(flat))
+    cut = np.minimum(solid[np.searchsorted(solid, starts)], ends)
+    line_feeds = np.concatenate([[0], np.cumsum(flat == 0x0A)])
+    newlines = line_feeds[cut] - line_feeds[starts]
+    blanks = cut - starts - newlines
+    bare = cut == ends
+    kept: NDArray[np.int32] = np.zeros(len(flat) + 1, np.int32)
+    np.add.at(kept, cut, 1)
+    np.add.at(kept, ends, -1)
+    lengths: NDArray[np.int64] = np.zeros(len(offsets) - 1, np.int64)
+    lengths[ids] = ends - cut
+    lean_flat = flat[np.cumsum(kept)[:-1] > 0]
+    lean = build_trie(lean_flat, np.concatenate([[0], np.cumsum(lengths)]), ids)
+    short = (newlines < at.SPACE_ROWS) & (blanks <= at.SOFT)
+    rows = [as_bits(ids[short & (newlines <= r) & (bare == b)], words) for b in (0, 1) for r in range(at.SPACE_ROWS)]
+    rows.append(as_bits(ids[~short], words))
+    long = np.stack([ids, newlines, blanks, bare], axis=1)[~short]
+    return lean, np.stack(rows), np.ascontiguousarray(long, np.int32).reshape(-1)
 
 
 def _containing(vocabulary: Vocabulary, byte: int) -> Trie:

@@ -3,9 +3,11 @@
 PROGRAM (one per grammar, grows): a heap of records; the address of a record is the identity of what it describes.
 Address 0 is nothing; -1 means "none". Bytes (words, byte classes) are packed four to an int32, little end first.
 
+Before every node lies the address of its possible first bytes, 8 x 32 bits: a call that cannot start with a byte is not made.
+
     lexeme        kind, skin, n words, offsets of words (n+1 ints), packed words, start of its automaton, min, max characters,
-                  counted (are characters counted?), object shape (for keys)
-    union         kind, n, then per alternative: address, 8 x 32 bits of its possible first bytes
+                  counted (do characters count?), object shape (for keys)
+    union         kind, n, then the addresses of its alternatives
     frame         kind, start state, shape kind, shape
     stub          kind, index, address once built (0 before)
     state         of a layout: guard, flags, whitespace (newlines, base, per level; newlines -1: none), n calls, address of calls,
@@ -29,15 +31,20 @@ CONFIGURATIONS (one array per matcher): rows of CW ints, one per parallel thread
 
 from __future__ import annotations
 
+N_FIRST = -1  # where the address of a node's first bytes lies
 # kinds of nodes
 K_LEXEME, K_UNION, K_FRAME, K_STUB = 1, 2, 3, 4
 
 # lexeme
 L_SKIN, L_WORDS, L_OFFSETS, L_BYTES, L_DFA, L_MIN, L_MAX, L_COUNTED, L_SHAPE, L_SIZE = 1, 2, 3, 4, 5, 6, 7, 8, 9, 10
 SKIN_RAW, SKIN_JSON = 0, 1
+# L_COUNTED: characters do not count; they count, but the automaton may end or go on anywhere, so that the bounds alone decide;
+# they count; they count, and acceptance may be further away than a token is long
+UNCOUNTED, LOOSE, STRICT, TIGHT = 0, 1, 2, 3
+REACH = 160  # more bytes than any usual token has
 
 # union
-U_COUNT, U_FIRST, U_STRIDE = 1, 2, 9
+U_COUNT, U_FIRST = 1, 2
 
 # frame
 F_START, F_SHAPE_KIND, F_SHAPE, F_SIZE = 1, 2, 3, 4
@@ -66,8 +73,9 @@ O_MISSING, O_MIN, O_MAX, O_RANK, O_BY_RANK, O_EXTRA_VALUES, O_EXTRA, O_SIZE = 8,
 Y_PREFIX_COUNT, Y_PREFIX, Y_REST, Y_MIN, Y_MAX, Y_SIZE = 0, 1, 2, 3, 4, 5
 
 # arena: header
-A_TOP, A_OUT, A_STATUS, A_NEED, A_BEGIN, A_END, A_POS, A_TOKENS, A_WANTED = 0, 1, 2, 3, 4, 5, 6, 7, 8
-A_NEEDED, NEED_CAP = 16, 64  # addresses of stubs that a step wanted
+A_TOP, A_OUT, A_STATUS, A_NEED, A_BEGIN, A_END, A_POS, A_TOKENS, A_WANTED, A_WALK = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9
+A_FIRST = 16  # 8 ints: the bytes that can come first
+A_NEEDED, NEED_CAP = 24, 64  # addresses of stubs that a step wanted
 A_CURRENT = A_NEEDED + NEED_CAP
 CW = 12
 SCRATCH_CAP = 96
@@ -90,14 +98,19 @@ MODE = ESC
 FORK = -7  # R_NODE of an arena row that stands for two frames to return to: R_STATE and R_PARENT (itself a fork or not)
 
 # status of a step
-OK, NEED_NODES, NEED_ARENA, NEED_CONFIGS, NEED_TEXT, NEED_MASK, NEED_LENGTHS = 0, 1, 2, 3, 4, 5, 6
-TOO_MANY_THREADS, REFUSED, WALKED = 7, 8, 9
+OK, NEED_NODES, NEED_ARENA, NEED_CONFIGS, NEED_TEXT, NEED_MASK = 0, 1, 2, 3, 4, 5
+TOO_MANY_THREADS, REFUSED, WALKED = 6, 7, 8
 
 # DESCRIPTOR (one per matcher, int64): (address, length) of every array that a step touches, then scalars. A trie takes four
 # pairs in a row. E_ADVANCE is the address of the native code of steps.advance, E_SELF that of the descriptor.
 E_PROGRAM, E_ARENA, E_CONFIGS, E_TEXT, E_HISTORY, E_WALK, E_STOPS = 0, 2, 4, 6, 8, 10, 12
 E_FLAT, E_OFFSETS, E_TRIE, E_QUOTED, E_TAILS = 14, 16, 18, 26, 34
 E_MASKS, E_CLOSERS, E_LENGTHS, E_KEYS, E_SLOTS, E_CACHED = 42, 44, 46, 48, 50, 52
-E_WORDS, E_THREADS, E_ENDED, E_ADVANCE, E_SELF, E_GRAMMAR, E_LONG_TAILS = 54, 55, 56, 57, 58, 59, 60
-E_SIZE = 61
+E_LEAN, E_SPACES, E_LONG = 54, 62, 64
+E_WORDS, E_THREADS, E_ENDED, E_ADVANCE, E_SELF, E_GRAMMAR, E_LONG_TAILS = 66, 67, 68, 69, 70, 71, 72
+E_SIZE = 73
+# E_LONG_TAILS: 1 if a token may end an additional key and spell it again, 2 if one is longer than REACH.
+# E_SPACES: masks of the tokens that begin with at most 0, 1, 2 line feeds and SOFT other blanks, and have more to them (rows
+# 0..2) or not (3..5); row 6: all other tokens. E_LONG: of these, per token: id, line feeds, other blanks, nothing more?
+SPACE_ROWS, LONG_SIZE, SOFT = 3, 4, 32
 END = -1  # read instead of a byte: the end of the output

@@ -14,7 +14,7 @@ from . import kernels
 from . import layout as at
 from .compiled import Grammar
 from .index import index_of
-from .ready import make_lengths, make_ready_mask
+from .ready import make_ready_mask
 from .walks import H_SIZE, W_SIZE
 
 __all__ = ["Matcher", "fill_next_token_bitmasks", "mask_array"]
@@ -281,8 +281,6 @@ class Matcher:
         elif status == at.NEED_MASK:
             make_ready_mask(self)
             self._use_heap()
-        elif status == at.NEED_LENGTHS:
-            make_lengths(self.vocabulary, self._index)
         elif status == at.NEED_ARENA:
             self._arena = _grown(self._arena, len(self._arena) + 1)
         elif status == at.NEED_CONFIGS:
@@ -309,7 +307,7 @@ class Matcher:
     def _describe(self) -> None:
         """Write the addresses of all arrays into the descriptor."""
         index, vocabulary = self._index, self.vocabulary
-        self._cache, self._lengths = index.cache, index.lengths
+        self._cache = index.cache
         tries = [a for t in (index.trie, index.quoted, index.tails) for a in (t.byte, t.end, t.id_start, t.ids)]
         arrays: list[NDArray[Any]] = [
             self._heap,
@@ -324,10 +322,13 @@ class Matcher:
             *tries,
             index.masks,
             index.closers,
-            self._lengths,
+            index.lengths,
             self._cache.keys,
             self._cache.slots,
             self._cache.masks,
+            *(index.lean.byte, index.lean.end, index.lean.id_start, index.lean.ids),
+            index.spaces,
+            index.long,
         ]
         desc = self._desc
         desc[: 2 * len(arrays)] = [x for a in arrays for x in (a.ctypes.data, a.size)]

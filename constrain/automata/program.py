@@ -63,6 +63,7 @@ class Program:
         self._dfas: dict[tuple[int, bool], int] = {}
         self._layouts: dict[int, int] = {}
         self._classes: dict[bytes, int] = {}
+        self._first: dict[int, int] = {}
         self.dfa_states: dict[int, tuple[DFA, int]] = {}
         self.probe = self._lexeme(Lexeme(skin=Skin.JSON_STRING), -1)
         """A JSON string lexeme of no language of its own: a row of it may stand in any state of any automaton."""
@@ -110,42 +111,45 @@ class Program:
         target = node.built if isinstance(node, Lazy) and node.built is not None else node
         found = self._nodes.get(id(target), self._stub_addresses.get(id(target)))
         if found is None:
-            found = self._stub_addresses[id(target)] = self._put([at.K_STUB, len(self._stubs), 0])
+            found = self._node(first_bytes(node), [at.K_STUB, len(self._stubs), 0])
+            self._stub_addresses[id(target)] = found
             self._stubs.append(node)
             self._keep.append(target)
         return found
 
     def _lexeme(self, node: Lexeme, shape: int) -> int:
-        counted = node.dfa is not None and (node.min_chars > 0 or node.max_chars is not None)
+        counted = at.UNCOUNTED
+        if node.dfa is not None and not node.dfa.is_empty and (node.min_chars > 0 or node.max_chars is not None):
+            least, unbounded = node.dfa.char_bounds
+            loose = bool((least == 0).all() and (unbounded < 0).all())
+            counted = at.LOOSE if loose else at.STRICT if least.max() < at.REACH else at.TIGHT
         most = -1 if node.max_chars is None else min(node.max_chars, 2**30)
-        return self._put(
-            [
-                at.K_LEXEME,
-                int(node.skin),
-                len(node.words),
-                *self._words(node.words),
-                self._dfa(node.dfa, count_words=shape >= 0),
-                min(node.min_chars, 2**30),
-                most,
-                int(counted),
-                shape,
-            ]
-        )
+        record = [
+            at.K_LEXEME,
+            int(node.skin),
+            len(node.words),
+            *self._words(node.words),
+            self._dfa(node.dfa, count_words=shape >= 0),
+            min(node.min_chars, 2**30),
+            most,
+            counted,
+            shape,
+        ]
+        return self._node(first_bytes(node), record)
 
     def _union(self, node: Union) -> int:
-        record = [at.K_UNION, len(node.alternatives)]
-        for alternative in node.alternatives:
-            bits = first_bytes(alternative)
-            record += [self.stub(alternative), *np.frombuffer(bits.to_bytes(32, "little"), np.int32).tolist()]
-        return self._put(record)
+        alternatives = [self.stub(alternative) for alternative in node.alternatives]
+        return self._node(first_bytes(node), [at.K_UNION, len(alternatives), *alternatives])
 
     def _frame(self, node: Frame) -> int:
         start = self._layout(node.layout)
         if isinstance(node.shape, ObjectShape):
-            return self._put([at.K_FRAME, start, at.SHAPE_OBJECT, self._object(node.shape)])
-        if isinstance(node.shape, ArrayShape):
-            return self._put([at.K_FRAME, start, at.SHAPE_ARRAY, self._array(node.shape)])
-        return self._put([at.K_FRAME, start, at.SHAPE_NONE, -1])
+            kind, shape = at.SHAPE_OBJECT, self._object(node.shape)
+        elif isinstance(node.shape, ArrayShape):
+            kind, shape = at.SHAPE_ARRAY, self._array(node.shape)
+        else:
+            kind, shape = at.SHAPE_NONE, -1
+        return self._node(first_bytes(node), [at.K_FRAME, start, kind, shape])
 
     # Shapes ------------------------------------------------------------------------------------------------------------
 
@@ -293,6 +297,13 @@ class Program:
             self.dfa_states[base + state * record] = shared
         rows[:, at.D_NEXT :] = np.where(dfa.table < 0, -1, base + dfa.table * record)
         return base
+
+    def _node(self, first: int, record: Sequence[int]) -> int:
+        """Address of a node's record, with the address of its first bytes before it."""
+        bits = self._first.get(first)
+        if bits is None:
+            bits = self._first[first] = self._pack(first.to_bytes(32, "little"))
+        return self._put([bits, *record]) - at.N_FIRST
 
     # The heap ----------------------------------------------------------------------------------------------------------
 

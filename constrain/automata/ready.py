@@ -14,12 +14,12 @@ from . import kernels
 from . import layout as at
 from .compiled import Grammar
 from .grammar import Lexeme, Skin
-from .index import WANTED, VocabularyIndex
+from .index import WANTED, VocabularyIndex, as_bits
 
 if TYPE_CHECKING:
     from .matcher import Matcher
 
-__all__ = ["make_lengths", "make_ready_mask", "prepare"]
+__all__ = ["make_ready_mask", "prepare"]
 
 
 def prepare(vocabulary: Vocabulary, index: VocabularyIndex) -> None:
@@ -32,6 +32,7 @@ def prepare(vocabulary: Vocabulary, index: VocabularyIndex) -> None:
     count = kernels.string_ends(matcher._desc, program.probe, state, ends)
     _make_tails(vocabulary, index, ends[:count].tolist())
     index.publish(ANY_STRING, 0, _inside(matcher, state))
+    _make_lengths(vocabulary, index)
 
 
 def make_ready_mask(matcher: Matcher) -> None:
@@ -46,17 +47,14 @@ def make_ready_mask(matcher: Matcher) -> None:
         program.heap[state + at.D_MASK] = slot
 
 
-def make_lengths(vocabulary: Vocabulary, index: VocabularyIndex) -> None:
-    """Make the ready masks of a free string by the number of characters left."""
-    with index.lock:
-        if len(index.lengths):
-            return
-        inside = index.masks[index.slot(ANY_STRING, 0)]
-        tokens = np.flatnonzero(np.unpackbits(inside.view(np.uint8), bitorder="little"))
-        chars = np.array([_characters(vocabulary.token_bytes(int(t)) or b"") for t in tokens], np.int64)
-        rows: NDArray[np.uint8] = np.zeros((int(chars.max(initial=0)) + 1, index.words * 32), np.uint8)
-        rows[chars, tokens] = 1
-        index.lengths = np.packbits(np.logical_or.accumulate(rows), axis=1, bitorder="little").view(np.int32)
+def _make_lengths(vocabulary: Vocabulary, index: VocabularyIndex) -> None:
+    """Fill `lengths`: all tokens by the characters that they begin inside a string at most."""
+    tokens = np.sort(index.trie.ids)
+    chars = _characters(vocabulary, tokens)
+    rows: NDArray[np.uint8] = np.zeros((int(chars.max(initial=0)) + 1, index.words * 32), np.uint8)
+    rows[chars, tokens] = 1
+    packed = np.packbits(rows, axis=1, bitorder="little").view(np.int32)
+    index.lengths = np.bitwise_or.accumulate(packed, axis=0)
 
 
 def _inside(matcher: Matcher, state: int) -> NDArray[np.int32]:
@@ -85,9 +83,7 @@ def _make_tails(vocabulary: Vocabulary, index: VocabularyIndex, ends: list[int])
     flat = np.frombuffer(b"".join(spelled), np.uint8)
     offsets = np.cumsum([0, *map(len, spelled)])
     index.tails = build_trie(flat, offsets, sorted(tails))
-    bits: NDArray[np.uint8] = np.zeros(index.words * 32, np.uint8)
-    bits[closers] = 1
-    index.closers = np.packbits(bits, bitorder="little").view(np.int32)
+    index.closers = as_bits(np.array(closers, np.int32), index.words)
 
 
 def _depths(end: NDArray[np.int32]) -> list[int]:
@@ -101,8 +97,19 @@ def _depths(end: NDArray[np.int32]) -> list[int]:
     return depths
 
 
-def _characters(data: bytes) -> int:
-    """Characters that a token begins inside a JSON string, escapes decoded; a token may end inside one."""
+def _characters(vocabulary: Vocabulary, tokens: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Characters that each token begins inside a JSON string, escapes decoded; a token may end inside one."""
+    starts = np.concatenate([[0], np.cumsum(vocabulary.flat & 0xC0 != 0x80)])
+    chars = starts[vocabulary.offsets[tokens + 1]] - starts[vocabulary.offsets[tokens]]
+    escaped = np.concatenate([[0], np.cumsum(vocabulary.flat == 0x5C)])
+    has_escape = escaped[vocabulary.offsets[tokens + 1]] > escaped[vocabulary.offsets[tokens]]
+    for i in np.flatnonzero(has_escape).tolist():
+        chars[i] = _escaped_characters(vocabulary.token_bytes(int(tokens[i])) or b"")
+    return chars.astype(np.int64)
+
+
+def _escaped_characters(data: bytes) -> int:
+    """The same for a token with escapes."""
     count, i = 0, 0
     while i < len(data):
         if data[i] != 0x5C:

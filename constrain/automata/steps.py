@@ -14,6 +14,7 @@ from ._kernel import kernel, native_address
 from .hashes import fork_hash, row_hash, store_hash
 from .layout import (
     A_CURRENT,
+    A_FIRST,
     A_NEED,
     A_NEEDED,
     A_OUT,
@@ -27,7 +28,9 @@ from .layout import (
     CALL_RETURNS,
     CALL_SELECT,
     CALL_SIZE,
+    CHARS,
     CW,
+    D_WORDS,
     DONE,
     E_ADVANCE,
     E_ARENA,
@@ -60,13 +63,17 @@ from .layout import (
     K_LEXEME,
     K_STUB,
     K_UNION,
+    L_COUNTED,
     L_DFA,
+    L_MAX,
     L_SHAPE,
     L_SKIN,
     L_WORDS,
     LEVEL,
     LO,
+    LOOSE,
     MODE,
+    N_FIRST,
     NEED_CAP,
     NEED_CONFIGS,
     NEWLINES,
@@ -101,6 +108,7 @@ from .layout import (
     S_LEVEL,
     S_NEWLINES,
     SCRATCH_CAP,
+    SELECT_ITEM,
     SELECT_KEY,
     SELECT_NODE,
     SELECT_VALUE,
@@ -113,7 +121,7 @@ from .layout import (
     TOO_MANY_THREADS,
     U_COUNT,
     U_FIRST,
-    U_STRIDE,
+    UNCOUNTED,
     Y_MAX,
     Y_MIN,
     Y_PREFIX,
@@ -123,12 +131,14 @@ from .layout import (
 from .lexemes import (
     allocate,
     any_bit,
+    bit,
     close_key,
     complete,
     escape_step,
     escape_viable,
     feed,
     feed_code,
+    follow,
     viable,
 )
 from .views import call_native, view_i32, view_i64, view_u8
@@ -378,39 +388,80 @@ def read_frame(P, A, C, n, byte):
     return n
 
 
+@kernel("P A i i i -> i")
+def call_target(P, A, call, node, regs):
+    """The node that a call calls for these registers, or -1 when none may follow."""
+    select = P[call + CALL_SELECT]
+    if select == SELECT_NODE:
+        return P[call + CALL_NODE]
+    shape = P[node + F_SHAPE]
+    if select == SELECT_KEY:
+        return P[shape + O_LEXEME]
+    if select == SELECT_VALUE:
+        label, keys = A[regs + G_KEY], P[shape + O_KEYS]
+        return P[P[shape + O_VALUES] + label] if label < keys else P[P[shape + O_EXTRA_VALUES] + label - keys]
+    if not may_continue(P, A, SHAPE_ARRAY, shape, regs):
+        return -1
+    count = A[regs]
+    return P[P[shape + Y_PREFIX] + count] if count < P[shape + Y_PREFIX_COUNT] else P[shape + Y_REST]
+
+
 @kernel("P A i i i i i i i -> i")
 def make_call(P, A, n, call, node, regs, parent, level, byte):
     """Push what a call leads to: its node, asked to start with the byte, and for a node that may be empty also the state
     after it. Returns the scratch count."""
-    select, returns, target = P[call + CALL_SELECT], P[call + CALL_RETURNS], P[call + CALL_NODE]
-    if select == SELECT_NODE:
-        if P[call + CALL_NULLABLE] != 0:
-            set_row(A, push_scratch(A, n), node, returns, regs, parent, level)
-            n += 1
-    else:
-        shape = P[node + F_SHAPE]
-        if select == SELECT_KEY:
-            if byte != 34 and P[P[shape + O_LEXEME] + L_SKIN] != SKIN_RAW:
-                return n
-            target = P[shape + O_LEXEME]
-        elif select == SELECT_VALUE:
-            label = A[regs + G_KEY]
-            keys = P[shape + O_KEYS]
-            target = P[P[shape + O_VALUES] + label] if label < keys else P[P[shape + O_EXTRA_VALUES] + label - keys]
-        else:
-            if not may_continue(P, A, SHAPE_ARRAY, shape, regs):
-                return n
-            count = A[regs]
-            target = P[P[shape + Y_PREFIX] + count] if count < P[shape + Y_PREFIX_COUNT] else P[shape + Y_REST]
-            regs = allocate(A, 1)
-            if regs == 0:
-                return n
-            A[regs] = count + 1
+    returns, target = P[call + CALL_RETURNS], call_target(P, A, call, node, regs)
+    if P[call + CALL_NULLABLE] != 0:
+        set_row(A, push_scratch(A, n), node, returns, regs, parent, level)
+        n += 1
+    if target < 0 or not starts_with_byte(P, target, byte):
+        return n
+    if P[call + CALL_SELECT] == SELECT_ITEM:
+        count = A[regs]
+        regs = allocate(A, 1)
+        if regs == 0:
+            return n
+        A[regs] = count + 1
     caller = push_frame(P, A, node, returns, regs, parent, level)
     if caller == 0:
         return n
     set_row(A, push_scratch(A, n), target, ENTER, -1, caller, level + 1)
     return n + 1
+
+
+@kernel("P A C i i -> b")
+def first_bytes_of(P, A, C, first, last):
+    """Write to A_FIRST the bytes that configurations first..last-1 can read, if that can be told at once: for frames that
+    must read something before they end."""
+    for k in range(8):
+        A[A_FIRST + k] = 0
+    for c in range(first, last):
+        row = c * CW
+        node, state = C[row + NODE], C[row + STATE]
+        if node == DONE or P[node] != K_FRAME or P[state + S_FLAGS] & FLAG_FINAL != 0:
+            return False
+        if P[state + S_NEWLINES] >= 0:
+            A[A_FIRST] |= 1 << 9 | 1 << 10 | 1 << 13
+            A[A_FIRST + 1] |= 1
+        for k in range(P[state + S_EDGES]):
+            byte = P[state + S_EDGE_LIST + 2 * k]
+            value = 1 << (byte & 31)
+            A[A_FIRST + (byte >> 5)] |= value - 0x100000000 if value >= 0x80000000 else value
+        for k in range(P[state + S_CALLS]):
+            call = P[state + S_CALL_LIST] + k * CALL_SIZE
+            if P[call + CALL_NULLABLE] != 0:
+                return False
+            target = call_target(P, A, call, node, C[row + REGS])
+            if target >= 0:
+                for j in range(8):
+                    A[A_FIRST + j] |= P[P[target + N_FIRST] + j]
+    return True
+
+
+@kernel("P i i -> b")
+def starts_with_byte(P, node, byte):
+    """Whether `byte` is among the possible first bytes of a node."""
+    return bit(P, P[node + N_FIRST], byte) != 0
 
 
 @kernel("P A i i i i i -> i")
@@ -442,12 +493,11 @@ def enter(P, A, C, T, n, byte):
         A[row + NODE] = P[node + T_BUILT]
         return n + 1
     if kind == K_UNION:
-        alternative = node + U_FIRST
-        for _ in range(P[node + U_COUNT]):
-            if (P[alternative + 1 + (byte >> 5)] >> (byte & 31)) & 1 != 0:
-                set_row(A, push_scratch(A, n), P[alternative], ENTER, -1, parent, level)
+        for k in range(P[node + U_COUNT]):
+            alternative = P[node + U_FIRST + k]
+            if starts_with_byte(P, alternative, byte):
+                set_row(A, push_scratch(A, n), alternative, ENTER, -1, parent, level)
                 n += 1
-            alternative += U_STRIDE
         return n
     if kind == K_FRAME:
         regs = first_registers(P, A, node)
@@ -591,6 +641,34 @@ def may_end(P, A, C, T, c):
     return False
 
 
+@kernel("P A C i i -> i")
+def read_content(P, A, C, row, byte):
+    """Read a plain byte of content where nothing but the automaton of a JSON string looks at it: the many bytes for which
+    `consume` would do the same at length. Returns the configurations appended, or -1 where more is at stake."""
+    node, state = C[row + NODE], C[row + STATE]
+    if node == DONE or P[node] != K_LEXEME or P[node + L_SKIN] == SKIN_RAW or C[row + ESC] != 0 or state < 0:
+        return -1
+    if C[row + LO] < C[row + HI] or C[row + TEXT] >= 0 or P[state + D_WORDS] >= 0:
+        return -1
+    counted = P[node + L_COUNTED]
+    if counted != UNCOUNTED and (counted != LOOSE or P[node + L_MAX] >= 0):
+        return -1
+    target = follow(P, state, byte)
+    if target < 0:
+        return 0
+    out = A[A_OUT] * CW
+    if out + CW > len(C):
+        A[A_STATUS] = NEED_CONFIGS
+        return 0
+    for k in range(CW):
+        C[out + k] = C[row + k]
+    C[out + STATE] = target
+    if counted != UNCOUNTED and byte & 0xC0 != 0x80:
+        C[out + CHARS] += 1
+    A[A_OUT] += 1
+    return 1
+
+
 def _advance(descriptor, first, last, byte):
     """Append what configurations first..last-1 become by reading `byte` (which the text buffer holds at A_POS), merged.
 
@@ -604,6 +682,10 @@ def _advance(descriptor, first, last, byte):
             found += 1 if may_end(P, A, C, T, c) else 0
         return found
     start = A[A_OUT]
+    if last - first == 1 and byte >= 32 and byte != 34 and byte != 92:
+        found = read_content(P, A, C, first * CW, byte)
+        if found >= 0:
+            return found
     for c in range(first, last):
         consume(P, A, C, T, c, byte)
     if A[A_OUT] - start > 1:

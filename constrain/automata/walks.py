@@ -12,13 +12,16 @@ from ._kernel import kernel
 from .layout import (
     A_BEGIN,
     A_END,
+    A_FIRST,
     A_NEED,
     A_OUT,
     A_POS,
     A_STATUS,
     A_TOKENS,
     A_TOP,
+    A_WALK,
     A_WANTED,
+    BLANKS,
     CHARS,
     CW,
     D_EVERYTHING,
@@ -31,11 +34,14 @@ from .layout import (
     E_CLOSERS,
     E_CONFIGS,
     E_HISTORY,
+    E_LEAN,
     E_LENGTHS,
+    E_LONG,
     E_LONG_TAILS,
     E_MASKS,
     E_PROGRAM,
     E_QUOTED,
+    E_SPACES,
     E_TAILS,
     E_TEXT,
     E_TRIE,
@@ -45,33 +51,46 @@ from .layout import (
     ESC,
     G_EXTRAS,
     HI,
+    K_FRAME,
     K_LEXEME,
     L_COUNTED,
     L_MAX,
+    L_MIN,
     L_SKIN,
+    LEVEL,
     LO,
+    LONG_SIZE,
+    LOOSE,
     NEED_CONFIGS,
-    NEED_LENGTHS,
     NEED_MASK,
     NEED_NODES,
     NEED_TEXT,
+    NEWLINES,
     NODE,
     OK,
     PARENT,
     R_REGS,
+    REACH,
     REFUSED,
+    S_BASE,
+    S_LEVEL,
+    S_NEWLINES,
     SKIN_JSON,
+    SOFT,
+    SPACE_ROWS,
     STATE,
     TEXT,
+    TIGHT,
+    UNCOUNTED,
 )
-from .lexemes import word_byte
-from .steps import advance, ints, octets, set_row
+from .lexemes import bit, follow, word_byte
+from .steps import advance, first_bytes_of, ints, octets, set_row
 
 # Ways to make the mask of a configuration (string_way)
 PLAIN, READY, FREE, BOUNDED = 0, 1, 2, 3
 NO_MASK = -1
-# A row of the walk's own stack: configurations from .. to, arena top, end of the subtree
-W_FROM, W_TO, W_TOP, W_END, W_SIZE = 0, 1, 2, 3, 4
+# A row of the walk's own stack: configurations from .. to, where new ones go, arena top, end of the subtree
+W_FROM, W_TO, W_OUT, W_TOP, W_END, W_SIZE = 0, 1, 2, 3, 4, 5
 # A row of the history: configurations from .. to, arena top and text length before the token
 H_BEGIN, H_END, H_TOP, H_POS, H_SIZE = 0, 1, 2, 3, 4
 
@@ -100,34 +119,48 @@ def room_for_walk(desc):
     return ints(desc, E_ARENA)[A_POS] + desc[E_WALK + 1] // W_SIZE < desc[E_TEXT + 1]
 
 
-@kernel("O i i i M -> v")
-def walk(desc, place, first, last, mask):
-    """Set in `mask` the bit of every token of the trie at `place` that configurations first..last-1 can read."""
-    A, W, T = ints(desc, E_ARENA), ints(desc, E_WALK), octets(desc, E_TEXT)
+@kernel("O i i i i -> v")
+def set_level(desc, level, first, last, end):
+    """A row of the walk's stack: configurations first..last-1 in a subtree up to node `end`; new ones go after the last."""
+    A, W = ints(desc, E_ARENA), ints(desc, E_WALK)
+    W[level + W_FROM], W[level + W_TO], W[level + W_OUT] = first, last, A[A_OUT]
+    W[level + W_TOP], W[level + W_END] = A[A_TOP], end
+
+
+@kernel("O i i i i i M -> v")
+def walk(desc, place, first, last, node, stop, mask):
+    """Set in `mask` the bit of every token of the trie at `place`, in its nodes node..stop-1 (siblings with their subtrees),
+    that configurations first..last-1 can read. A_WALK > 0: a part of fill_inside, whose stack goes on from there."""
+    A, C, W, T = ints(desc, E_ARENA), ints(desc, E_CONFIGS), ints(desc, E_WALK), octets(desc, E_TEXT)
     byte, end = octets(desc, place), ints(desc, place + 2)
     id_start, ids = ints(desc, place + 4), ints(desc, place + 6)
-    base, n = A[A_POS], len(byte)
-    W[W_FROM], W[W_TO], W[W_TOP], W[W_END] = first, last, A[A_TOP], n
-    level = node = 0
-    while node < n:
+    base = A[A_POS]
+    bottom = level = A[A_WALK]
+    set_level(desc, level, first, last, stop)
+    known = first_bytes_of(ints(desc, E_PROGRAM), A, C, first, last)
+    while node < stop:
         while node >= W[level + W_END]:
             level -= W_SIZE
-        position = base + level // W_SIZE
-        A[A_OUT], A[A_TOP], A[A_POS] = W[level + W_TO], W[level + W_TOP], position
+        if known and level == bottom and bit(A, A_FIRST, byte[node]) == 0:
+            node = end[node]
+            continue
+        position = base + (level - bottom) // W_SIZE
+        A[A_OUT], A[A_TOP], A[A_POS] = W[level + W_OUT], W[level + W_TOP], position
         T[position] = byte[node]
         found = advance(desc, W[level + W_FROM], W[level + W_TO], byte[node])
         if A[A_STATUS] != OK:
             break
+        if bottom > 0 and found > 0 and C[W[level + W_OUT] * CW + NODE] == DONE:
+            found = 0  # the string has ended
         if found == 0:
             node = end[node]
             continue
         for k in range(id_start[node], id_start[node + 1]):
             set_bit(mask, ids[k])
         if end[node] > node + 1:
-            below = level + W_SIZE
-            W[below + W_FROM], W[below + W_TO] = W[level + W_TO], A[A_OUT]
-            W[below + W_TOP], W[below + W_END] = A[A_TOP], end[node]
-            level = below
+            first = W[level + W_OUT]
+            level += W_SIZE
+            set_level(desc, level, first, A[A_OUT], end[node])
         node += 1
     A[A_POS] = base
 
@@ -160,22 +193,23 @@ def fill_mask(desc, mask):
     clear(mask)
     plain = 0
     for c in range(first, last):
-        way = string_way(desc, P, A, C, c * CW)
+        way = string_way(desc, P, A, C, c * CW, last - first == 1)
         if way == PLAIN:
             plain += 1
-        elif way != BOUNDED and P[C[c * CW + STATE] + D_MASK] < 0:
+        elif P[C[c * CW + STATE] + D_MASK] < 0:
             A[A_WANTED] = C[c * CW + STATE]
             return NEED_MASK
-        elif way == BOUNDED and desc[E_LENGTHS + 1] == 0:
-            return NEED_LENGTHS
     if plain == last - first:
-        walk(desc, E_TRIE, first, last, mask)
+        if spaced_alike(P, C, first, last):
+            fill_spaced(desc, first, last, mask)
+        else:
+            walk(desc, E_TRIE, first, last, 0, desc[E_TRIE + 1], mask)
     else:
         for c in range(first, last):
-            way = string_way(desc, P, A, C, c * CW)
+            way = string_way(desc, P, A, C, c * CW, last - first == 1)
             settle(desc, top)
             if way == PLAIN:
-                walk(desc, E_TRIE, c, c + 1, mask)
+                walk(desc, E_TRIE, c, c + 1, 0, desc[E_TRIE + 1], mask)
             else:
                 fill_string(desc, c, way, mask)
             if A[A_STATUS] != OK:
@@ -186,15 +220,59 @@ def fill_mask(desc, mask):
     return NEED_NODES if A[A_NEED] > 0 else OK
 
 
-@kernel("O P A C i -> i")
-def string_way(desc, P, A, C, row):
+@kernel("P C i i -> b")
+def spaced_alike(P, C, first, last):
+    """Whether all configurations are frames in the same whitespace run, of which no short token reaches the bound."""
+    row = first * CW
+    for c in range(first, last):
+        mine = c * CW
+        node, state = C[mine + NODE], C[mine + STATE]
+        if node == DONE or P[node] != K_FRAME:
+            return False
+        newlines = P[state + S_NEWLINES]
+        room = P[state + S_BASE] + P[state + S_LEVEL] * C[mine + LEVEL] - C[mine + BLANKS]
+        if newlines < 0 or newlines >= SPACE_ROWS or newlines < C[mine + NEWLINES] or room < SOFT:
+            return False
+        other = C[row + STATE]
+        if newlines != P[other + S_NEWLINES] or C[mine + NEWLINES] != C[row + NEWLINES]:
+            return False
+        if room != P[other + S_BASE] + P[other + S_LEVEL] * C[row + LEVEL] - C[row + BLANKS]:
+            return False
+    return True
+
+
+@kernel("O i i M -> v")
+def fill_spaced(desc, first, last, mask):
+    """Write the mask of frames in the same whitespace run: what a token says after the blanks that it begins with is walked
+    once for all tokens that say it."""
+    P, C = ints(desc, E_PROGRAM), ints(desc, E_CONFIGS)
+    words, rows, long = desc[E_WORDS], ints(desc, E_SPACES), ints(desc, E_LONG)
+    row = first * CW
+    state = C[row + STATE]
+    newlines = P[state + S_NEWLINES] - C[row + NEWLINES]
+    room = P[state + S_BASE] + P[state + S_LEVEL] * C[row + LEVEL] - C[row + BLANKS]
+    walk(desc, E_LEAN, first, last, 0, desc[E_LEAN + 1], mask)
+    more, only, rest = newlines * words, (newlines + SPACE_ROWS) * words, 2 * SPACE_ROWS * words
+    for k in range(words):
+        mask[k] = mask[k] & (rows[more + k] | rows[rest + k]) | rows[only + k]
+    for k in range(0, len(long), LONG_SIZE):
+        token = long[k]
+        if long[k + 1] > newlines or long[k + 2] > room:
+            clear_bit(mask, token)
+        elif long[k + 3] != 0:
+            set_bit(mask, token)
+
+
+@kernel("O P A C i b -> i")
+def string_way(desc, P, A, C, row, alone):
     """How the mask of a configuration is made.
 
     PLAIN    by a walk over all tokens
     READY    the tokens that stay inside the string are ready; those with a quote are walked
     FREE     the same in a string that may be anything; what follows its end does not depend on the rest of its content,
-             so the tokens that end it are looked at by what follows the quote only
-    BOUNDED  as READY, for a string that may be anything up to a length: ready for each number of characters left
+             so the tokens that end it are looked at by what follows the quote only. Where it may also spell one of the
+             lexeme's words this takes tokens back, so the configuration must be `alone` in the mask
+    BOUNDED  as READY, where a length bound alone may end the string: with the tokens of so many characters at most
     """
     node = C[row + NODE]
     if node == DONE or P[node] != K_LEXEME or P[node + L_SKIN] != SKIN_JSON or C[row + ESC] != 0:
@@ -204,13 +282,20 @@ def string_way(desc, P, A, C, row):
         return PLAIN
     anything = P[state + D_WORDS] == D_EVERYTHING and P[state + D_LABEL] >= 0
     words_left = C[row + LO] < C[row + HI]
-    if P[node + L_COUNTED] != 0:
-        return BOUNDED if anything and not words_left else PLAIN
+    counted, most = P[node + L_COUNTED], P[node + L_MAX]
+    if counted != UNCOUNTED:
+        if words_left or counted == TIGHT or desc[E_LONG_TAILS] > 1:
+            return PLAIN
+        if counted == LOOSE:
+            return READY if most < 0 else BOUNDED
+        # far from its bounds no token can tell
+        least = P[node + L_MIN]
+        return READY if C[row + CHARS] >= least and (most < 0 or most - C[row + CHARS] > 2 * REACH) else PLAIN
     if not anything:
         return READY
     if C[row + TEXT] >= 0 and (desc[E_LONG_TAILS] != 0 or A[A[C[row + PARENT] + R_REGS] + G_EXTRAS] != 0):
         return READY  # a key that must not repeat an additional one
-    return FREE
+    return FREE if alone or not words_left else READY
 
 
 @kernel("O i i M -> v")
@@ -221,15 +306,18 @@ def fill_string(desc, c, way, mask):
     node, state = C[row + NODE], C[row + STATE]
     if way == BOUNDED:
         rows = desc[E_LENGTHS + 1] // words
-        left = rows - 1 if P[node + L_MAX] < 0 else min(P[node + L_MAX] - C[row + CHARS], rows - 1)
-        add_row(mask, ints(desc, E_LENGTHS), left, words)
+        left = min(P[node + L_MAX] - C[row + CHARS], rows - 1)
+        inside, short = P[state + D_MASK] * words, left * words
+        masks, lengths = ints(desc, E_MASKS), ints(desc, E_LENGTHS)
+        for k in range(words):
+            mask[k] |= masks[inside + k] & lengths[short + k]
     else:
         add_row(mask, ints(desc, E_MASKS), P[state + D_MASK], words)
     if way == FREE:
         end_string(desc, c, mask)
     else:
         # exact for all tokens with a quote, whether they end the string or spell a quote inside
-        walk(desc, E_QUOTED, c, c + 1, mask)
+        walk(desc, E_QUOTED, c, c + 1, 0, desc[E_QUOTED + 1], mask)
     if C[row + LO] < C[row + HI] and A[A_STATUS] == OK:
         follow_words(desc, c, way == FREE, mask)
 
@@ -250,7 +338,7 @@ def end_string(desc, c, mask):
     if advance(desc, first, first + 1, 34) > 0 and A[A_STATUS] == OK:
         add_row(mask, ints(desc, E_CLOSERS), 0, desc[E_WORDS])
         A[A_POS] = base + 1
-        walk(desc, E_TAILS, first + 1, A[A_OUT], mask)
+        walk(desc, E_TAILS, first + 1, A[A_OUT], 0, desc[E_TAILS + 1], mask)
         A[A_POS] = base
 
 
@@ -266,18 +354,18 @@ def follow_words(desc, c, correct, mask):
     id_start, ids = ints(desc, E_TRIE + 4), ints(desc, E_TRIE + 6)
     lexeme, base, n = C[c * CW + NODE], A[A_POS], len(byte)
     A[A_OUT] = A[A_END]
-    W[W_FROM], W[W_TO], W[W_TOP], W[W_END] = c, A[A_END], A[A_TOP], n
+    set_level(desc, 0, c, c + 1, n)
     level = node = 0
     while node < n:
         while node >= W[level + W_END]:
             level -= W_SIZE
-        position = base + level // W_SIZE
-        A[A_OUT], A[A_TOP], A[A_POS] = W[level + W_TO], W[level + W_TOP], position
+        position, out = base + level // W_SIZE, W[level + W_OUT]
+        A[A_OUT], A[A_TOP], A[A_POS] = out, W[level + W_TOP], position
         T[position] = byte[node]
         start = W[level + W_FROM]
         # below a word's end there are any configurations, before it the lexeme alone
-        within = level == 0 or C[start * CW + NODE] == lexeme and W[level + W_TO] - start == 1
-        found = advance(desc, start, start + 1 if level == 0 else W[level + W_TO], byte[node])
+        within = C[start * CW + NODE] == lexeme and W[level + W_TO] - start == 1
+        found = advance(desc, start, W[level + W_TO], byte[node])
         if A[A_STATUS] != OK:
             break
         if within and byte[node] == 34 and C[start * CW + ESC] == 0:
@@ -286,20 +374,16 @@ def follow_words(desc, c, correct, mask):
                 continue
             for k in range(id_start[node], id_start[end[node]]):
                 clear_bit(mask, ids[k])
-        elif within and found > 0:
-            now = W[level + W_TO] * CW
-            if C[now + LO] >= C[now + HI]:
-                found = 0
+        elif within and found > 0 and C[out * CW + LO] >= C[out * CW + HI]:
+            found = 0
         if found == 0:
             node = end[node]
             continue
         for k in range(id_start[node], id_start[node + 1]):
             set_bit(mask, ids[k])
         if end[node] > node + 1:
-            below = level + W_SIZE
-            W[below + W_FROM], W[below + W_TO] = W[level + W_TO], A[A_OUT]
-            W[below + W_TOP], W[below + W_END] = A[A_TOP], end[node]
-            level = below
+            level += W_SIZE
+            set_level(desc, level, out, A[A_OUT], end[node])
         node += 1
     A[A_POS] = base
 
@@ -313,16 +397,45 @@ def spells_word(desc, row):
 
 @kernel("O M i i -> i")
 def fill_inside(desc, mask, node, state):
-    """Write the tokens that the JSON string lexeme `node` can read from `state` of an automaton, as if nothing followed."""
-    A, C = ints(desc, E_ARENA), ints(desc, E_CONFIGS)
-    top, first = A[A_TOP], A[A_END]
+    """Write the tokens that the JSON string lexeme `node` can read from `state` of an automaton without ending.
+
+    Plain content only moves the automaton, so it is followed here; what a backslash starts is walked as ever.
+    """
+    P, A, C, W = ints(desc, E_PROGRAM), ints(desc, E_ARENA), ints(desc, E_CONFIGS), ints(desc, E_WALK)
+    byte, end = octets(desc, E_TRIE), ints(desc, E_TRIE + 2)
+    id_start, ids = ints(desc, E_TRIE + 4), ints(desc, E_TRIE + 6)
+    top, base, row, n = A[A_TOP], A[A_POS], A[A_END], len(byte)
     A[A_NEED], A[A_STATUS] = 0, OK
-    if (first + 1) * CW > len(C) or not room_for_walk(desc):
+    if (row + 2) * CW > len(C) or not room_for_walk(desc):
         return NEED_TEXT
-    set_row(C, first * CW, node, state, -1, -1, 0)
-    A[A_OUT] = first + 1
     clear(mask)
-    walk(desc, E_TRIE, first, first + 1, mask)
+    # rows of the stack: state, end of the subtree
+    W[W_FROM], W[W_END] = state, n
+    level = k = 0
+    while k < n:
+        while k >= W[level + W_END]:
+            level -= W_SIZE
+        if byte[k] == 92:
+            set_row(C, row * CW, node, W[level + W_FROM], -1, -1, 0)
+            A[A_OUT], A[A_POS] = row + 1, base + level // W_SIZE
+            A[A_WALK] = level + W_SIZE
+            walk(desc, E_TRIE, row, row + 1, k, end[k], mask)
+            A[A_WALK] = 0
+            if A[A_STATUS] != OK:
+                break
+            k = end[k]
+            continue
+        target = follow(P, W[level + W_FROM], byte[k]) if byte[k] >= 32 and byte[k] != 34 else -1
+        if target < 0:
+            k = end[k]
+            continue
+        for j in range(id_start[k], id_start[k + 1]):
+            set_bit(mask, ids[j])
+        if end[k] > k + 1:
+            level += W_SIZE
+            W[level + W_FROM], W[level + W_END] = target, end[k]
+        k += 1
+    A[A_POS] = base
     settle(desc, top)
     return A[A_STATUS]
 
@@ -335,25 +448,25 @@ def find_ends(desc, node, state, ends):
     byte, end = octets(desc, E_QUOTED), ints(desc, E_QUOTED + 2)
     top, first, base, n, count = A[A_TOP], A[A_END], A[A_POS], len(byte), 0
     set_row(C, first * CW, node, state, -1, -1, 0)
-    W[W_FROM], W[W_TO], W[W_TOP], W[W_END] = first, first + 1, top, n
+    A[A_OUT] = first + 1
+    set_level(desc, 0, first, first + 1, n)
     level = k = 0
     while k < n:
         while k >= W[level + W_END]:
             level -= W_SIZE
-        A[A_OUT], A[A_TOP], A[A_POS] = W[level + W_TO], W[level + W_TOP], base + level // W_SIZE
+        out = W[level + W_OUT]
+        A[A_OUT], A[A_TOP], A[A_POS] = out, W[level + W_TOP], base + level // W_SIZE
         T[A[A_POS]] = byte[k]
         found = advance(desc, W[level + W_FROM], W[level + W_TO], byte[k])
-        if found > 0 and C[W[level + W_TO] * CW + NODE] == DONE:
+        if found > 0 and C[out * CW + NODE] == DONE:
             ends[count] = k
             count += 1
             found = 0
         if found == 0 or end[k] == k + 1:
             k = end[k]
             continue
-        below = level + W_SIZE
-        W[below + W_FROM], W[below + W_TO] = W[level + W_TO], A[A_OUT]
-        W[below + W_TOP], W[below + W_END] = A[A_TOP], end[k]
-        level = below
+        level += W_SIZE
+        set_level(desc, level, out, A[A_OUT], end[k])
         k += 1
     A[A_POS] = base
     settle(desc, top)
