@@ -33,6 +33,10 @@ def fill_batch(
     array = mask_array(bitmask, max(m._index.words for m in matchers))
     if len(places) and (places.min() < 0 or places.max() >= len(array)):
         raise IndexError(f"rows {places.min()}..{places.max()} of a bitmask with {len(array)} rows")
+    if not all(m.is_constraining for m in matchers):
+        for matcher, place in zip(matchers, places.tolist(), strict=True):
+            matcher.fill_next_token_bitmask(array, place)
+        return
     descriptors = np.array([m._desc.ctypes.data for m in matchers], np.int64)
     statuses: NDArray[np.int32] = np.zeros(len(matchers), np.int32)
     if threads is None or threads < 2 or len(matchers) < 2:

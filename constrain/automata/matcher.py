@@ -19,6 +19,7 @@ from .walks import H_SIZE, W_SIZE
 
 __all__ = ["Matcher", "fill_next_token_bitmasks", "mask_array"]
 
+NOT_RELEASED = -1
 _MOST_INTS = 1 << 28  # arrays of one matcher never grow beyond 1 GiB
 
 
@@ -67,6 +68,7 @@ class Matcher:
         self._configs[[at.REGS, at.PARENT, at.TEXT, at.LEVEL]] = -1
         arena[at.A_END] = arena[at.A_OUT] = 1
         self._desc[at.E_ENDED] = 0
+        self._free = NOT_RELEASED
 
     def fork(self) -> Matcher:
         """An independent copy in the same state."""
@@ -82,8 +84,8 @@ class Matcher:
 
     @property
     def is_constraining(self) -> bool:
-        """Whether the mask restricts anything here; always so for a constraint on the whole output."""
-        return True
+        """Whether the mask restricts anything here: always, until `force_token` released the constraint."""
+        return self._free == NOT_RELEASED
 
     def fill_next_token_bitmask(self, bitmask: Any, row: int = 0) -> bool:
         """Write the mask of allowed tokens into `bitmask[row]`; other rows stay as they are.
@@ -98,6 +100,9 @@ class Matcher:
         array = bitmask if type(bitmask) is np.ndarray else mask_array(bitmask, self._index.words)
         if not 0 <= row < len(array):
             raise IndexError(f"row {row} of a bitmask with {len(array)} rows")
+        if self._free != NOT_RELEASED:
+            array[row] = -1
+            return False
         status = kernels.fill(self._desc, array, row)
         while status != at.OK:
             if status == at.WALKED:
@@ -112,6 +117,8 @@ class Matcher:
         token = operator.index(token_id)
         if not 0 <= token < self.vocabulary.size:
             return False
+        if self._free != NOT_RELEASED:
+            return True
         if token in self._stop_set:
             return self.is_terminated() or self.is_accepting()
         return not self.is_terminated() and self._accept(token, False)
@@ -124,11 +131,27 @@ class Matcher:
         if not 0 <= token < self.vocabulary.size or self.is_terminated():
             return False
         if token in self._stop_set:
-            if not self.is_accepting():
+            if self._free == NOT_RELEASED and not self.is_accepting():
                 return False
             self._desc[at.E_ENDED] = 1
             return True
+        if self._free != NOT_RELEASED:
+            self._free += 1
+            return True
         return self._accept(token, True)
+
+    def force_token(self, token_id: int) -> bool:
+        """Take a token that the host injects, legal or not.
+
+        True: it was allowed, and the constraint goes on. False: it was not, and the constraint is released: nothing is
+        masked any more, until a rollback takes the token back. After a stop token nothing more is taken (False).
+        """
+        if self.is_terminated():
+            return False
+        if self.accept_token(token_id):
+            return self._free == NOT_RELEASED
+        self._free = 1 if self._free == NOT_RELEASED else self._free + 1
+        return False
 
     def accept_tokens(self, token_ids: Iterable[int]) -> int:
         """Take tokens up to the first that is refused; how many were taken."""
@@ -144,6 +167,9 @@ class Matcher:
         if self.is_terminated():
             return not data
         if not data:
+            return True
+        if self._free != NOT_RELEASED:
+            self._free += 1
             return True
         array = np.frombuffer(data, np.uint8).copy()
         while True:
@@ -170,11 +196,11 @@ class Matcher:
     @property
     def steps(self) -> int:
         """Steps taken since the start that are still kept."""
-        return int(self._arena[at.A_TOKENS]) + int(self._desc[at.E_ENDED])
+        return int(self._arena[at.A_TOKENS]) + max(self._free, 0) + int(self._desc[at.E_ENDED])
 
     def is_accepting(self) -> bool:
         """Whether the output is complete here (a stop token is allowed)."""
-        return self.is_terminated() or bool(kernels.can_end(self._desc))
+        return self.is_terminated() or self._free != NOT_RELEASED or bool(kernels.can_end(self._desc))
 
     def is_terminated(self) -> bool:
         """Whether a stop token was accepted."""
@@ -269,6 +295,10 @@ class Matcher:
         if count and self._desc[at.E_ENDED]:
             self._desc[at.E_ENDED] = 0
             count -= 1
+        if count and self._free > 0:
+            released = min(count, self._free)
+            count -= released
+            self._free = self._free - released or NOT_RELEASED
         if count:
             kernels.roll_back(self._desc, count)
 
