@@ -9,6 +9,7 @@ All take the matcher's descriptor (layout.py).
 from __future__ import annotations
 
 from ._kernel import kernel
+from .frames import first_bytes_of
 from .layout import (
     A_BEGIN,
     A_END,
@@ -84,7 +85,8 @@ from .layout import (
     UNCOUNTED,
 )
 from .lexemes import bit, follow, word_byte
-from .steps import advance, first_bytes_of, ints, octets, set_row
+from .rows import set_row
+from .steps import advance, ints, octets
 
 # Ways to make the mask of a configuration (string_way)
 PLAIN, READY, FREE, BOUNDED = 0, 1, 2, 3

@@ -1,0 +1,344 @@
+"""Kernels on frames: guards, edges, whitespace, and the calls of nodes.
+
+Each takes and returns the number of scratch rows (rows.py). A call asks its node, by a scratch row, to start with the
+byte; what cannot start with it is not called.
+"""
+
+from __future__ import annotations
+
+from ._kernel import kernel
+from .hashes import row_hash, store_hash
+from .layout import (
+    A_CURRENT,
+    A_FIRST,
+    A_NEED,
+    A_NEEDED,
+    A_POS,
+    A_SCRATCH,
+    BLANKS,
+    CALL_NODE,
+    CALL_NULLABLE,
+    CALL_RETURNS,
+    CALL_SELECT,
+    CALL_SIZE,
+    CW,
+    DONE,
+    EMIT,
+    ENTER,
+    F_SHAPE,
+    F_SHAPE_KIND,
+    F_START,
+    FLAG_CLOSED,
+    FLAG_FINAL,
+    G_BITS,
+    G_COUNT,
+    G_EXTRA,
+    G_EXTRAS,
+    G_KEY,
+    G_MISSING,
+    GUARD_CLOSE,
+    GUARD_MORE,
+    HI,
+    K_FRAME,
+    K_STUB,
+    K_UNION,
+    L_DFA,
+    L_SHAPE,
+    L_SKIN,
+    L_WORDS,
+    LEVEL,
+    N_FIRST,
+    NEED_CAP,
+    NEWLINES,
+    NODE,
+    O_EXTRA,
+    O_EXTRA_FIRST,
+    O_EXTRA_VALUES,
+    O_INITIAL,
+    O_KEYS,
+    O_LEXEME,
+    O_MIN,
+    O_MISSING,
+    O_VALUES,
+    O_WORDS,
+    PARENT,
+    R_LEVEL,
+    R_NODE,
+    R_PARENT,
+    R_REGS,
+    R_SIZE,
+    R_STATE,
+    READ,
+    REGS,
+    S_BASE,
+    S_CALL_LIST,
+    S_CALLS,
+    S_EDGE_LIST,
+    S_EDGES,
+    S_FLAGS,
+    S_GUARD,
+    S_LEVEL,
+    S_NEWLINES,
+    SELECT_ITEM,
+    SELECT_KEY,
+    SELECT_NODE,
+    SELECT_VALUE,
+    SHAPE_ARRAY,
+    SHAPE_OBJECT,
+    SKIN_RAW,
+    STATE,
+    T_BUILT,
+    TEXT,
+    U_COUNT,
+    U_FIRST,
+    Y_MAX,
+    Y_MIN,
+    Y_PREFIX,
+    Y_PREFIX_COUNT,
+    Y_REST,
+)
+from .lexemes import (
+    allocate,
+    any_bit,
+    bit,
+    feed,
+    viable,
+)
+from .rows import emit, push_return, push_scratch, set_row
+
+
+@kernel("P A i i i -> b")
+def may_continue(P, A, shape_kind, shape, regs):
+    """Guard.MORE: whether a further member or item may follow."""
+    if shape_kind == SHAPE_OBJECT:
+        return A[regs + G_EXTRA] != 0 or any_bit(A, regs + G_BITS, 0, P[shape + O_KEYS])
+    count = A[regs]
+    if P[shape + Y_MAX] >= 0 and count >= P[shape + Y_MAX]:
+        return False
+    return count < P[shape + Y_PREFIX_COUNT] or P[shape + Y_REST] >= 0
+
+
+@kernel("P A i i i -> b")
+def passes(P, A, node, state, regs):
+    """Whether the guard of a layout state lets the frame in."""
+    guard = P[state + S_GUARD]
+    if guard == GUARD_MORE:
+        return may_continue(P, A, P[node + F_SHAPE_KIND], P[node + F_SHAPE], regs)
+    if guard == GUARD_CLOSE:
+        shape = P[node + F_SHAPE]
+        if P[node + F_SHAPE_KIND] == SHAPE_OBJECT:
+            return A[regs + G_MISSING] == 0 and A[regs + G_COUNT] >= P[shape + O_MIN]
+        return A[regs] >= P[shape + Y_MIN]
+    return True
+
+
+@kernel("P A C i i i i i i -> i")
+def move(P, A, C, n, node, state, regs, parent, level):
+    """Emit the frame in another layout state, if its guard allows; a frame that ends there returns. Returns the scratch
+    count."""
+    if not passes(P, A, node, state, regs):
+        return n
+    if P[state + S_FLAGS] & FLAG_CLOSED != 0:
+        return push_return(A, n, parent, EMIT)
+    set_row(A, A_CURRENT, node, state, regs, parent, level)
+    emit(A, C, A_CURRENT)
+    return n
+
+
+@kernel("P A C i i -> i")
+def read_frame(P, A, C, n, byte):
+    """A frame reads whitespace, takes its edges and makes its calls. Returns the scratch count."""
+    row = A_SCRATCH + n * CW
+    node, state = A[row + NODE], A[row + STATE]
+    regs, parent, level = A[row + REGS], A[row + PARENT], A[row + LEVEL]
+    newlines_most = P[state + S_NEWLINES]
+    if newlines_most >= 0 and (byte == 32 or byte == 10 or byte == 13 or byte == 9):
+        blanks, newlines = A[row + BLANKS], A[row + NEWLINES]
+        if byte == 10:
+            newlines += 1
+        else:
+            blanks += 1
+        if newlines <= newlines_most and blanks <= P[state + S_BASE] + P[state + S_LEVEL] * level:
+            set_row(A, A_CURRENT, node, state, regs, parent, level)
+            A[A_CURRENT + BLANKS], A[A_CURRENT + NEWLINES] = blanks, newlines
+            emit(A, C, A_CURRENT)
+    edge = state + S_EDGE_LIST
+    for _ in range(P[state + S_EDGES]):
+        if P[edge] == byte:
+            n = move(P, A, C, n, node, P[edge + 1], regs, parent, level)
+        edge += 2
+    call = P[state + S_CALL_LIST]
+    for _ in range(P[state + S_CALLS]):
+        n = make_call(P, A, n, call, node, regs, parent, level, byte)
+        call += CALL_SIZE
+    if P[state + S_FLAGS] & FLAG_FINAL != 0:
+        n = push_return(A, n, parent, READ)
+    return n
+
+
+@kernel("P A i i i -> i")
+def call_target(P, A, call, node, regs):
+    """The node that a call calls for these registers, or -1 when none may follow."""
+    select = P[call + CALL_SELECT]
+    if select == SELECT_NODE:
+        return P[call + CALL_NODE]
+    shape = P[node + F_SHAPE]
+    if select == SELECT_KEY:
+        return P[shape + O_LEXEME]
+    if select == SELECT_VALUE:
+        label, keys = A[regs + G_KEY], P[shape + O_KEYS]
+        return P[P[shape + O_VALUES] + label] if label < keys else P[P[shape + O_EXTRA_VALUES] + label - keys]
+    if not may_continue(P, A, SHAPE_ARRAY, shape, regs):
+        return -1
+    count = A[regs]
+    return P[P[shape + Y_PREFIX] + count] if count < P[shape + Y_PREFIX_COUNT] else P[shape + Y_REST]
+
+
+@kernel("P A i i i i i i i -> i")
+def make_call(P, A, n, call, node, regs, parent, level, byte):
+    """Push what a call leads to: its node, asked to start with the byte, and for a node that may be empty also the
+    state after it. Returns the scratch count."""
+    returns, target = P[call + CALL_RETURNS], call_target(P, A, call, node, regs)
+    if P[call + CALL_NULLABLE] != 0:
+        set_row(A, push_scratch(A, n), node, returns, regs, parent, level)
+        n += 1
+    if target < 0 or not starts_with_byte(P, target, byte):
+        return n
+    if P[call + CALL_SELECT] == SELECT_ITEM:
+        count = A[regs]
+        regs = allocate(A, 1)
+        if regs == 0:
+            return n
+        A[regs] = count + 1
+    caller = push_frame(P, A, node, returns, regs, parent, level)
+    if caller == 0:
+        return n
+    set_row(A, push_scratch(A, n), target, ENTER, -1, caller, level + 1)
+    return n + 1
+
+
+@kernel("P i i -> b")
+def starts_with_byte(P, node, byte):
+    """Whether `byte` is among the possible first bytes of a node."""
+    return bit(P, P[node + N_FIRST], byte) != 0
+
+
+@kernel("P A i i i i i -> i")
+def push_frame(P, A, node, returns, regs, parent, level):
+    """Arena row to return to; a call in last place needs none of its own (0: the arena must grow)."""
+    if P[returns + S_FLAGS] & FLAG_CLOSED != 0 and parent >= 0:
+        return parent
+    caller = allocate(A, R_SIZE)
+    if caller != 0:
+        A[caller + R_NODE] = node
+        A[caller + R_STATE] = returns
+        A[caller + R_REGS] = regs
+        A[caller + R_PARENT] = parent
+        A[caller + R_LEVEL] = level
+        store_hash(A, caller, row_hash(P, A, node, returns, regs, parent))
+    return caller
+
+
+@kernel("P A C T i i -> i")
+def enter(P, A, C, T, n, byte):
+    """Start the node of scratch row `n` with the byte. Returns the scratch count."""
+    row = A_SCRATCH + n * CW
+    node, parent, level = A[row + NODE], A[row + PARENT], A[row + LEVEL]
+    kind = P[node]
+    if kind == K_STUB:
+        if P[node + T_BUILT] == 0:
+            want(A, node)
+            return n
+        A[row + NODE] = P[node + T_BUILT]
+        return n + 1
+    if kind == K_UNION:
+        for k in range(P[node + U_COUNT]):
+            alternative = P[node + U_FIRST + k]
+            if starts_with_byte(P, alternative, byte):
+                set_row(A, push_scratch(A, n), alternative, ENTER, -1, parent, level)
+                n += 1
+        return n
+    if kind == K_FRAME:
+        regs = first_registers(P, A, node)
+        set_row(A, row, node, P[node + F_START], regs, parent, level)
+        return n + 1
+    # a lexeme
+    set_row(A, row, node, P[node + L_DFA], -1, parent, level)
+    A[row + HI] = P[node + L_WORDS]
+    shape = P[node + L_SHAPE]
+    if shape >= 0 and P[shape + O_EXTRA] >= 0:
+        if A[A[parent + R_REGS] + G_EXTRA] != 0:
+            A[row + TEXT] = A[A_POS] + (0 if P[node + L_SKIN] == SKIN_RAW else 1)
+        else:
+            A[row + STATE] = -1
+    if P[node + L_SKIN] == SKIN_RAW:
+        feed(P, A, row, byte)
+        if viable(P, A, T, row):
+            emit(A, C, row)
+    elif byte == 34 and viable(P, A, T, row):
+        emit(A, C, row)
+    return n
+
+
+@kernel("P A i -> i")
+def first_registers(P, A, node):
+    """Registers of a frame that starts; -1 where it needs none."""
+    shape = P[node + F_SHAPE]
+    if P[node + F_SHAPE_KIND] == SHAPE_OBJECT:
+        words = P[shape + O_WORDS]
+        regs = allocate(A, G_BITS + words)
+        if regs != 0:
+            A[regs + G_COUNT] = 0
+            A[regs + G_KEY] = -1
+            A[regs + G_MISSING] = P[shape + O_MISSING]
+            A[regs + G_EXTRAS] = 0
+            A[regs + G_EXTRA] = P[shape + O_EXTRA_FIRST]
+            for k in range(words):
+                A[regs + G_BITS + k] = P[P[shape + O_INITIAL] + k]
+        return regs
+    if P[node + F_SHAPE_KIND] == SHAPE_ARRAY:
+        regs = allocate(A, 1)
+        if regs != 0:
+            A[regs] = 0
+        return regs
+    return -1
+
+
+@kernel("A i -> v")
+def want(A, stub):
+    """Note that the node behind a stub is needed."""
+    for k in range(A[A_NEED]):
+        if A[A_NEEDED + k] == stub:
+            return
+    if A[A_NEED] < NEED_CAP:
+        A[A_NEEDED + A[A_NEED]] = stub
+        A[A_NEED] += 1
+
+
+@kernel("P A C i i -> b")
+def first_bytes_of(P, A, C, first, last):
+    """Write to A_FIRST the bytes that configurations first..last-1 can read, if that can be told at once: for frames
+    that must read something before they end."""
+    for k in range(8):
+        A[A_FIRST + k] = 0
+    for c in range(first, last):
+        row = c * CW
+        node, state = C[row + NODE], C[row + STATE]
+        if node == DONE or P[node] != K_FRAME or P[state + S_FLAGS] & FLAG_FINAL != 0:
+            return False
+        if P[state + S_NEWLINES] >= 0:
+            A[A_FIRST] |= 1 << 9 | 1 << 10 | 1 << 13
+            A[A_FIRST + 1] |= 1
+        for k in range(P[state + S_EDGES]):
+            byte = P[state + S_EDGE_LIST + 2 * k]
+            value = 1 << (byte & 31)
+            A[A_FIRST + (byte >> 5)] |= value - 0x100000000 if value >= 0x80000000 else value
+        for k in range(P[state + S_CALLS]):
+            call = P[state + S_CALL_LIST] + k * CALL_SIZE
+            if P[call + CALL_NULLABLE] != 0:
+                return False
+            target = call_target(P, A, call, node, C[row + REGS])
+            if target >= 0:
+                for j in range(8):
+                    A[A_FIRST + j] |= P[P[target + N_FIRST] + j]
+    return True

@@ -1,0 +1,201 @@
+"""Kernels on rows: the configurations of parallel threads, and the frames that they return to.
+
+A configuration is one parallel thread (layout.py). Rows that a step still has to look at wait in the arena's scratch
+space; finished ones are emitted. Giving control back goes through a scratch row too, since one lexeme may return to
+several frames: configurations that differ in nothing else are merged into one with a *fork* of frames to return to.
+"""
+
+from __future__ import annotations
+
+from ._kernel import kernel
+from .hashes import fork_hash, store_hash
+from .layout import (
+    A_OUT,
+    A_SCRATCH,
+    A_STATUS,
+    CW,
+    DONE,
+    EMIT,
+    F_SHAPE,
+    F_SHAPE_KIND,
+    FLAG_CLOSED,
+    FORK,
+    G_BITS,
+    K_LEXEME,
+    L_SHAPE,
+    LEVEL,
+    LO,
+    MODE,
+    NEED_CONFIGS,
+    NODE,
+    O_WORDS,
+    PARENT,
+    R_LEVEL,
+    R_NODE,
+    R_PARENT,
+    R_REGS,
+    R_SIZE,
+    R_STATE,
+    READ,
+    REGS,
+    RETURN,
+    S_FLAGS,
+    SCRATCH_CAP,
+    SHAPE_OBJECT,
+    STATE,
+    TEXT,
+    TOO_MANY_THREADS,
+)
+from .lexemes import (
+    allocate,
+    close_key,
+    complete,
+)
+
+
+@kernel("P i i i i i i -> v")
+def set_row(array, row, node, state, regs, parent, level):
+    """A fresh row: no lexeme content, no whitespace run."""
+    array[row + NODE] = node
+    array[row + STATE] = state
+    for k in range(LO, TEXT):
+        array[row + k] = 0
+    array[row + TEXT] = -1
+    array[row + REGS] = regs
+    array[row + PARENT] = parent
+    array[row + LEVEL] = level
+
+
+@kernel("A C i -> v")
+def emit(A, C, row):
+    """Append the scratch row to the configurations."""
+    out = A[A_OUT] * CW
+    if out + CW > len(C):
+        A[A_STATUS] = NEED_CONFIGS
+        return
+    for k in range(CW):
+        C[out + k] = A[row + k]
+    A[A_OUT] += 1
+
+
+@kernel("A i -> i")
+def push_scratch(A, n):
+    """Address of scratch row `n`; beyond the space a status is set and the last row is used over."""
+    if n >= SCRATCH_CAP:
+        A[A_STATUS] = TOO_MANY_THREADS
+        return A_SCRATCH + (SCRATCH_CAP - 1) * CW
+    return A_SCRATCH + n * CW
+
+
+@kernel("A i i i -> i")
+def push_return(A, n, parent, mode):
+    """Push a scratch row that gives control back to arena row `parent`; returns the scratch count."""
+    row = push_scratch(A, n)
+    set_row(A, row, DONE, RETURN, -1, parent, 0)
+    A[row + MODE] = mode
+    return n + 1
+
+
+@kernel("P A C i -> i")
+def hand_back(P, A, C, n):
+    """Give control back as scratch row `n` asks: to every frame of a fork; a frame that ends there returns in turn;
+    below the outermost one the output is complete. Returns the scratch count."""
+    row = A_SCRATCH + n * CW
+    parent, mode = A[row + PARENT], A[row + MODE]
+    while parent >= 0:
+        if A[parent + R_NODE] == FORK:
+            n = push_return(A, n, A[parent + R_PARENT], mode)
+            row = push_scratch(A, n)
+            parent = A[parent + R_STATE]
+            continue
+        state = A[parent + R_STATE]
+        if P[state + S_FLAGS] & FLAG_CLOSED == 0:
+            break
+        parent = A[parent + R_PARENT]
+    if parent < 0:
+        if mode == READ:
+            return n  # nothing can follow the complete output
+        set_row(A, row, DONE, 0, -1, -1, 0)
+        if mode == EMIT:
+            emit(A, C, row)
+            return n
+        return n + 1
+    set_row(A, row, A[parent + R_NODE], state, A[parent + R_REGS], A[parent + R_PARENT], A[parent + R_LEVEL])
+    if mode == EMIT:
+        emit(A, C, row)
+        return n
+    return n + 1
+
+
+@kernel("P A C T i i i i -> i")
+def leave(P, A, C, T, n, source, end, mode):
+    """End the lexeme in row `source` before text position `end`, if it may, and go on in its caller as `mode` says.
+    Returns the scratch count."""
+    label = complete(P, A, source)
+    if label < 0:
+        return n
+    parent = A[source + PARENT]
+    if P[A[source + NODE] + L_SHAPE] < 0:
+        return push_return(A, n, parent, mode)
+    regs = close_key(P, A, T, source, label, A[source + TEXT], end)
+    if regs == 0:
+        return n
+    row = push_scratch(A, n)
+    set_row(A, row, A[parent + R_NODE], A[parent + R_STATE], regs, A[parent + R_PARENT], A[parent + R_LEVEL])
+    if mode == EMIT:
+        emit(A, C, row)
+        return n
+    return n + 1
+
+
+@kernel("P A C i -> v")
+def merge(P, A, C, first):
+    """Make one of the configurations from number `first` on that differ in nothing but the frame they return to.
+
+    They read the same from here on, so one of them goes on for all, with a *fork* of the frames to return to. The
+    number of configurations is then bounded by the grammar, not by the ways to have come here.
+    """
+    out = A[A_OUT]
+    kept = first + 1
+    for c in range(first + 1, out):
+        mine, fresh = c * CW, True
+        for other in range(first, kept):
+            row = other * CW
+            if C[row + NODE] == C[mine + NODE] and C[row + STATE] == C[mine + STATE] and alike(P, A, C, row, mine):
+                if C[row + PARENT] != C[mine + PARENT]:
+                    fork = allocate(A, R_SIZE)
+                    if fork == 0:
+                        return
+                    A[fork + R_NODE], A[fork + R_STATE], A[fork + R_PARENT] = FORK, C[mine + PARENT], C[row + PARENT]
+                    store_hash(A, fork, fork_hash(A, C[mine + PARENT], C[row + PARENT]))
+                    C[row + PARENT] = fork
+                fresh = False
+                break
+        if fresh:
+            if kept != c:
+                for k in range(CW):
+                    C[kept * CW + k] = C[mine + k]
+            kept += 1
+    A[A_OUT] = kept
+
+
+@kernel("P A C i i -> b")
+def alike(P, A, C, row, mine):
+    """Whether two configurations of one node and state are equal but for the frame they return to."""
+    node = C[row + NODE]
+    for k in range(LO, TEXT + 1):
+        if C[row + k] != C[mine + k]:
+            return False
+    if C[row + LEVEL] != C[mine + LEVEL]:
+        return False
+    if node != DONE and P[node] == K_LEXEME:
+        # which keys are left is asked of the frame that is returned to
+        return P[node + L_SHAPE] < 0 or C[row + PARENT] == C[mine + PARENT]
+    first, second = C[row + REGS], C[mine + REGS]
+    if first != second:
+        kind, shape = P[node + F_SHAPE_KIND], P[node + F_SHAPE]
+        size = G_BITS + P[shape + O_WORDS] if kind == SHAPE_OBJECT else 1
+        for k in range(size):
+            if A[first + k] != A[second + k]:
+                return False
+    return True
