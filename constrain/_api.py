@@ -11,6 +11,9 @@ from .vocabulary import Vocabulary
 
 __all__ = ["compile_choice", "compile_json_schema", "compile_regex", "warmup"]
 
+TEXT_BYTES = frozenset((9, 10, 13, *range(0x20, 0xC0), *range(0xC2, 0xF5)))
+"""Bytes that JSON texts in UTF-8 can have."""
+
 
 def compile_json_schema(
     schema: Any,
@@ -55,6 +58,11 @@ def compile_json_schema(
         registry=registry,
         limits=limits,
     )
+    missing = [] if vocab is None else sorted(TEXT_BYTES.intersection(vocab.missing_bytes))
+    if missing:
+        shown = " ".join(f"{byte:02x}" for byte in missing[:16]) + (" ..." if len(missing) > 16 else "")
+        reason = f"no token of the vocabulary is one of the bytes {shown}: an output may need them and find no token"
+        report.add("", "", "note", reason)
     return Grammar(root, vocab, report=report, limits=limits)
 
 

@@ -12,6 +12,9 @@ infinity to minus infinity: what the mask forbids stays forbidden, and the distr
     min-p                 Nguyen et al. 2024, Turning Up the Heat
     draw                  inversion: the first id, in id order, whose cumulative weight exceeds u times the total
 
+`choose` takes a masked row. `choose_checked` takes the row as the model gave it and asks the matcher about single
+tokens, so that most steps need no mask.
+
 One uniform u in [0, 1) is consumed per step and sequence, whatever the parameters, greedy included: the position in
 the random stream is then a function of the number of steps alone. Ties always go to the lowest id. No function writes
 to its arguments; all compute in float64, whose sums run in a fixed order, so that equal seeds give equal ids.
@@ -23,12 +26,16 @@ import math
 import random
 from collections.abc import Mapping, Set
 from dataclasses import dataclass
+from typing import Any, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from .bitmask import allocate_token_bitmask, apply_token_bitmask_inplace
+
 __all__ = [
     "Sampling",
+    "TokenConstraint",
     "apply_min_p",
     "apply_occurrence_penalties",
     "apply_repetition_penalty",
@@ -36,6 +43,7 @@ __all__ = [
     "apply_top_k",
     "apply_top_p",
     "choose",
+    "choose_checked",
     "distribution",
     "draw",
     "greedy",
@@ -46,6 +54,20 @@ __all__ = [
 Logits = npt.NDArray[np.float64]
 Counts = Mapping[int, int]
 AnyLogits = npt.NDArray[np.floating]
+
+
+class TokenConstraint(Protocol):
+    """What `choose_checked` asks of a matcher."""
+
+    @property
+    def vocabulary(self) -> Any:
+        """Its `size` is the number of tokens that a mask covers."""
+
+    def allows(self, token_id: int) -> bool:
+        """Whether the token may come next."""
+
+    def fill_next_token_bitmask(self, bitmask: Any, row: int = 0) -> bool:
+        """Write the mask to bitmask[row]; False when nothing is constrained."""
 
 
 @dataclass(frozen=True)
@@ -168,7 +190,11 @@ def draw(logits: AnyLogits, u: float) -> int:
 
     Raises ValueError when the row offers nothing to draw from: NaN, plus infinity, or every token forbidden.
     """
-    mass = np.cumsum(_weights(logits))
+    return _invert(_weights(logits), u)
+
+
+def _invert(weights: Logits, u: float) -> int:
+    mass = np.cumsum(weights)
     chosen = int(np.searchsorted(mass, u * mass[-1], side="right"))
     # u * total may round up to the total; the draw then belongs to the last token that has any weight.
     return min(chosen, int(np.searchsorted(mass, mass[-1], side="left")))
@@ -187,6 +213,63 @@ def choose(logits: AnyLogits, sampling: Sampling, seen: Set[int], counts: Counts
         _check_best(float(np.max(logits)))
     shaped = shape_logits(logits, sampling, seen, counts)
     return greedy(shaped) if sampling.temperature == 0.0 else draw(shaped, u)
+
+
+def choose_checked(
+    logits: AnyLogits,
+    matcher: TokenConstraint,
+    sampling: Sampling,
+    seen: Set[int],
+    counts: Counts,
+    u: float,
+    *,
+    mode: Literal["exact", "fast"] = "exact",
+    most: int = 8,
+) -> int:
+    """One token id for one row that is not masked: draw, check that token, and draw again where it is refused.
+
+    mode "exact": the ids are distributed as those of `choose` on the masked row. Let P be the distribution of the whole
+        chain on the free row, and Q that on the masked one. Without top-p and min-p, P(t) <= Q(t) for every allowed t:
+        the other steps act on each token alone, and the k best allowed tokens weigh no more than the k best of all. So
+        an allowed draw stands, with probability P(t), and a refused one is followed by a draw from Q - P, normalised,
+        which brings every t to Q(t) (Leviathan et al. 2023, Fast Inference from Transformers via Speculative Decoding,
+        2.3, with the free chain as the draft). A mask is filled after a refusal only. Top-p and min-p cut where all
+        tokens together say, so that P(t) > Q(t) is possible; with one of them the mask comes first, as in `choose`.
+    mode "fast": a refused token is forbidden and the chain runs again, `most` times before a mask is filled after all.
+        Under top-k, top-p and min-p this is biased towards tokens that are kept beside forbidden ones: a token
+        that only comes into the kept ones when others have gone has no part in the first draws. Without
+        them, and at temperature 0, it is exact.
+
+    Redraws take their uniforms from a stream that u seeds, so that the step consumes one uniform all the same.
+    logits: float [V], not written. Raises ValueError as `draw` does, and for an unknown mode.
+    """
+    if mode not in ("exact", "fast"):
+        raise ValueError(f'mode must be "exact" or "fast", not {mode!r}')
+    cuts = sampling.temperature > 0.0
+    if mode == "exact" and cuts and (sampling.top_p < 1.0 or sampling.min_p > 0.0):
+        return choose(_masked(logits, matcher), sampling, seen, counts, u)
+    further, row = uniforms(int(u * 2**53)), np.array(logits, dtype=np.float64)
+    for _ in range(most if mode == "fast" else 1):
+        token = choose(row, sampling, seen, counts, u)
+        if matcher.allows(token):
+            return token
+        row[token] = -np.inf
+        u = further.random()
+    masked = _masked(logits, matcher)
+    if mode == "exact" and cuts and sampling.top_k and np.max(masked) > -np.inf:
+        drawn_from = distribution(shape_logits(logits, sampling, seen, counts))
+        wanted = distribution(shape_logits(masked, sampling, seen, counts))
+        rest = np.maximum(wanted - drawn_from, 0.0)
+        return _invert(rest if rest.any() else wanted, u)
+    return choose(masked, sampling, seen, counts, u)
+
+
+def _masked(logits: AnyLogits, matcher: TokenConstraint) -> Logits:
+    row = np.array(logits, dtype=np.float64)
+    bitmask = allocate_token_bitmask(1, matcher.vocabulary.size)
+    if matcher.fill_next_token_bitmask(bitmask):
+        apply_token_bitmask_inplace(row, bitmask)
+    return row
 
 
 def _descending(logits: Logits) -> npt.NDArray[np.int64]:

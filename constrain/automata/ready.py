@@ -97,7 +97,7 @@ def _depths(end: NDArray[np.int32]) -> list[int]:
     return depths
 
 
-def _characters(vocabulary: Vocabulary, tokens: NDArray[np.int64]) -> NDArray[np.int64]:
+def _characters(vocabulary: Vocabulary, tokens: NDArray[np.int32]) -> NDArray[np.int64]:
     """Characters that each token begins inside a JSON string, escapes decoded; a token may end inside one."""
     starts = np.concatenate([[0], np.cumsum(vocabulary.flat & 0xC0 != 0x80)])
     chars = starts[vocabulary.offsets[tokens + 1]] - starts[vocabulary.offsets[tokens]]

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from .._api import TEXT_BYTES
 from ..automata.compiled import Grammar
 from ..bitmask import allocate_token_bitmask
 from ..vocabulary import Vocabulary
@@ -20,8 +21,6 @@ from ..vocabulary import Vocabulary
 __all__ = ["MaskStatistics", "mask_statistics", "percentile"]
 
 _MOST_STEPS = 256
-_TEXT_BYTES = {9, 10, 13, *range(0x20, 0xC0), *range(0xC2, 0xF5)}
-"""Bytes that JSON texts in UTF-8 can have."""
 
 
 @dataclass
@@ -75,7 +74,7 @@ def mask_statistics(
     from ..automata.index import index_of
 
     found = MaskStatistics(name, vocabulary.size)
-    found.missing_bytes = [byte for byte in vocabulary.missing_bytes if byte in _TEXT_BYTES]
+    found.missing_bytes = [byte for byte in vocabulary.missing_bytes if byte in TEXT_BYTES]
     found.kernels = constrain.warmup()
     start = time.perf_counter()
     index_of(vocabulary)
