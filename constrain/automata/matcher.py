@@ -317,7 +317,7 @@ class Matcher:
             self._configs = _grown(self._configs, len(self._configs) + 1)
         elif status == at.NEED_TEXT:
             used = int(self._arena[at.A_POS])
-            self._text = _grown(self._text, used + text + self.vocabulary.trie.depth + 2)
+            self._text = _grown(self._text, used + text + self.vocabulary.trie.depth + 8)
             self._history = _grown(self._history, (int(self._arena[at.A_TOKENS]) + 2) * H_SIZE)
             self._configs = _grown(self._configs, (int(self._arena[at.A_END]) + 2) * at.CW)
         elif status == at.TOO_MANY_THREADS:

@@ -1,0 +1,131 @@
+"""The matcher's own promises: buffers that grow, steps that can be taken back, batches, drafts, injected tokens."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+import constrain
+from constrain.automata.matcher import Matcher
+
+from .grammars import EOS, byte_vocabulary
+
+VOCABULARY = byte_vocabulary()
+
+
+def row_of(matcher: Matcher) -> list[int]:
+    bitmask = constrain.allocate_token_bitmask(1, VOCABULARY.size)
+    matcher.fill_next_token_bitmask(bitmask)
+    return bitmask[0].tolist()
+
+
+def test_long_outputs_outgrow_every_buffer() -> None:
+    """Text, history, arena and configurations grow as needed, at every length, and the masks stay those of the text."""
+    grammar = constrain.compile_json_schema({"type": "array", "items": {"type": "object"}}, VOCABULARY)
+    text = json.dumps([{f"key {i}": {"a": [i, "x" * (i % 17)]}} for i in range(300)]).encode()
+    matcher = grammar.matcher(max_rollback=None)
+    bitmask = constrain.allocate_token_bitmask(1, VOCABULARY.size)
+    for position, byte in enumerate(text):
+        if position % 7 == 0 or 900 < position < 1100:
+            matcher.fill_next_token_bitmask(bitmask)
+            assert bitmask[0, byte >> 5] >> (byte & 31) & 1, position
+        assert matcher.accept_token(byte), position
+    assert matcher.is_accepting()
+    matcher.rollback(len(text))
+    assert row_of(matcher) == row_of(grammar.matcher())
+
+
+def test_deep_nesting() -> None:
+    """A thousand open brackets are accepted, and must all be closed."""
+    schema = {"$ref": "#/$defs/n", "$defs": {"n": {"items": {"$ref": "#/$defs/n"}}}}
+    grammar = constrain.compile_json_schema(schema, VOCABULARY)
+    matcher = grammar.matcher()
+    assert matcher.accept_bytes(b"[" * 1000)
+    assert matcher.accept_bytes(b"]" * 999)
+    assert not matcher.is_accepting()
+    assert matcher.accept_bytes(b"]")
+    assert matcher.is_accepting()
+
+
+def test_rollback_is_bounded_and_says_so() -> None:
+    matcher = constrain.compile_json_schema({"type": "string"}, VOCABULARY).matcher(max_rollback=2)
+    for byte in b'"abc':
+        assert matcher.accept_token(byte)
+    matcher.rollback(2)
+    with pytest.raises(ValueError, match="cannot roll back 3 steps: 2 are available"):
+        matcher.rollback(3)
+
+
+def test_a_stop_token_is_a_step_like_any_other() -> None:
+    matcher = constrain.compile_choice(["a", "ab"], VOCABULARY).matcher()
+    assert matcher.accept_token(ord("a"))
+    assert matcher.allows(EOS) and matcher.allows(ord("b"))
+    assert matcher.accept_token(EOS) and matcher.is_terminated()
+    assert not matcher.accept_token(ord("b"))
+    matcher.rollback(1)
+    assert not matcher.is_terminated()
+    assert matcher.accept_token(ord("b"))
+
+
+def test_a_forced_token_that_is_not_allowed_releases_until_it_is_taken_back() -> None:
+    matcher = constrain.compile_json_schema({"type": "object"}, VOCABULARY).matcher()
+    assert matcher.force_token(ord("{")) and matcher.is_constraining
+    before = row_of(matcher)
+    assert not matcher.force_token(ord("x"))
+    assert not matcher.is_constraining
+    assert matcher.accept_token(ord("y")) and set(row_of(matcher)) == {-1}
+    bitmask = constrain.allocate_token_bitmask(2, VOCABULARY.size)
+    other = constrain.compile_json_schema({"type": "null"}, VOCABULARY).matcher()
+    constrain.fill_next_token_bitmasks([matcher, other], bitmask)
+    assert set(bitmask[0].tolist()) == {-1} and bitmask[1].tolist() == row_of(other)
+    matcher.rollback(2)
+    assert matcher.is_constraining and row_of(matcher) == before
+
+
+def test_a_batch_equals_single_fills() -> None:
+    """Rows are written where asked for, others are left alone, with and without threads."""
+    schemas = [{"type": "integer"}, {"enum": ["a", "b"]}, {"type": "object"}, {"type": "string", "maxLength": 2}] * 3
+    matchers = [constrain.compile_json_schema(s, VOCABULARY).matcher() for s in schemas]
+    for threads in (None, 2, 5):
+        bitmask = np.full((2 * len(matchers), (VOCABULARY.size + 31) // 32), 7, np.int32)
+        rows = list(range(1, 2 * len(matchers), 2))
+        constrain.fill_next_token_bitmasks(matchers, bitmask, rows, threads)
+        assert [bitmask[r].tolist() for r in rows] == [row_of(m) for m in matchers]
+        assert (bitmask[::2] == 7).all()
+
+
+def test_drafts_and_trees_leave_the_matcher_where_it_was() -> None:
+    matcher = constrain.compile_json_schema({"enum": ["ab", "ac"]}, VOCABULARY).matcher()
+    before = row_of(matcher)
+    bitmask = constrain.allocate_token_bitmask(5, VOCABULARY.size)
+    assert matcher.fill_draft_bitmasks([ord('"'), ord("a"), ord("x"), ord("b")], bitmask) == 3
+    assert row_of(matcher) == before
+    # a tree: the current state, then a quote, then below it "a" and, as its sibling, "z"
+    tree = constrain.allocate_token_bitmask(4, VOCABULARY.size)
+    matcher.fill_tree_bitmasks([0, ord('"'), ord("a"), ord("z")], [1, 2, -1, -1], [-1, -1, 3, -1], tree)
+    assert tree[:3].tolist() == bitmask[:3].tolist()
+    assert tree[3].tolist() == [-1] * tree.shape[1], "the row of a refused token is not written"
+    assert row_of(matcher) == before
+
+
+def test_forks_are_independent() -> None:
+    matcher = constrain.compile_json_schema({"type": "array"}, VOCABULARY).matcher()
+    matcher.accept_bytes(b"[1")
+    fork = matcher.fork()
+    assert fork.accept_bytes(b",2]") and fork.is_accepting()
+    assert not matcher.is_accepting() and matcher.accept_bytes(b"]")
+
+
+def test_forced_bytes_stop_where_there_is_a_choice() -> None:
+    matcher = constrain.compile_choice(["yes, but", "yes, and"], VOCABULARY).matcher()
+    assert matcher.forced_bytes() == b"yes, "
+    assert matcher.accept_bytes(b"yes, b") and matcher.forced_bytes() == b"ut"
+    assert matcher.forced_tokens() == [ord("u"), ord("t"), EOS]
+
+
+@pytest.mark.parametrize("bad", [np.zeros((1, 9), np.int64), np.zeros(9, np.int32), np.zeros((1, 3), np.int32)])
+def test_a_wrong_bitmask_is_refused(bad: np.ndarray) -> None:
+    with pytest.raises(ValueError, match="C-contiguous int32"):
+        constrain.compile_choice(["a"], VOCABULARY).matcher().fill_next_token_bitmask(bad)
