@@ -55,6 +55,9 @@ def fill_batch(
             matchers[i]._remember(array, int(places[i]))
         else:
             matchers[i].fill_next_token_bitmask(array, int(places[i]))
+    for matcher, place in zip(matchers, places.tolist(), strict=True):
+        if matcher.vocabulary.missing_bytes:
+            matcher._check_alive(array[place])
 
 
 @lru_cache(maxsize=4)

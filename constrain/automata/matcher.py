@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._errors import ConstrainError, LimitError
+from .._errors import ConstrainError, LimitError, VocabularyError
 from . import kernels
 from . import layout as at
 from .compiled import Grammar
@@ -92,6 +92,7 @@ class Matcher:
 
         bitmask: int32[rows, ceil(size / 32)], C-contiguous, numpy or a CPU tensor; bit t % 32 of word t // 32 is token t.
         Returns False when nothing is constrained (the row is all ones then). Repeatable: the state does not change.
+        Raises VocabularyError when the vocabulary lacks the bytes to go on (never with one that has all 256 bytes).
         """
         if bitmask is not self._checked:
             mask_array(bitmask, self._index.words)
@@ -110,6 +111,8 @@ class Matcher:
                 break
             self._provide(status)
             status = kernels.fill(self._desc, array, row)
+        if self.vocabulary.missing_bytes:
+            self._check_alive(array[row])
         return True
 
     def allows(self, token_id: int) -> bool:
@@ -144,12 +147,16 @@ class Matcher:
         """Take a token that the host injects, legal or not.
 
         True: it was allowed, and the constraint goes on. False: it was not, and the constraint is released: nothing is
-        masked any more, until a rollback takes the token back. After a stop token nothing more is taken (False).
+        masked any more, until a rollback takes the token back. A stop token ends the output in any case, and nothing more
+        is taken after it (False).
         """
         if self.is_terminated():
             return False
         if self.accept_token(token_id):
             return self._free == NOT_RELEASED
+        if token_id in self._stop_set:
+            self._desc[at.E_ENDED] = 1
+            return False
         self._free = 1 if self._free == NOT_RELEASED else self._free + 1
         return False
 
@@ -323,6 +330,12 @@ class Matcher:
         elif status == at.TOO_MANY_THREADS:
             raise LimitError("max_threads", self.grammar.limits.max_threads, "parallel readings of the output so far")
         self._describe()
+
+    def _check_alive(self, mask: NDArray[np.int32]) -> None:
+        """In a vocabulary that lacks bytes, a completion may exist that no token can begin: say so, never an empty mask."""
+        if not mask.any():
+            missing = ", ".join(f"0x{b:02x}" for b in self.vocabulary.missing_bytes[:8])
+            raise VocabularyError(f"no token of the vocabulary can continue here; it has none for the bytes {missing}")
 
     def _remember(self, bitmask: NDArray[np.int32], row: int) -> None:
         """Cache the mask that a walk left in `bitmask[row]`, and put the stop tokens into it."""

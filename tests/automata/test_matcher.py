@@ -129,3 +129,17 @@ def test_forced_bytes_stop_where_there_is_a_choice() -> None:
 def test_a_wrong_bitmask_is_refused(bad: np.ndarray) -> None:
     with pytest.raises(ValueError, match="C-contiguous int32"):
         constrain.compile_choice(["a"], VOCABULARY).matcher().fill_next_token_bitmask(bad)
+
+
+def test_a_vocabulary_that_cannot_go_on_says_so() -> None:
+    """Never an empty mask: with no token for a digit, a number is refused at its place, singly and in a batch."""
+    tokens = [None if chr(b).isdigit() else bytes([b]) for b in range(128)]
+    vocabulary = constrain.Vocabulary.from_tokens(tokens, eos_token_ids=[])
+    matcher = constrain.compile_json_schema({"const": [1]}, vocabulary).matcher()
+    bitmask = constrain.allocate_token_bitmask(1, vocabulary.size)
+    matcher.fill_next_token_bitmask(bitmask)
+    assert matcher.accept_bytes(b"[" + b" " * 64 + b"\n\n")  # all the whitespace that may stand there
+    with pytest.raises(constrain.VocabularyError, match="no token of the vocabulary can continue here"):
+        matcher.fill_next_token_bitmask(bitmask)
+    with pytest.raises(constrain.VocabularyError, match="0x30"):
+        constrain.fill_next_token_bitmasks([matcher], bitmask)
