@@ -59,8 +59,11 @@ def jit(func: Any = None, *, signature: Any = None, eager: bool = True, **option
 
     if numba.config.DISABLE_JIT:
         return func
+    if not eager:
+        # never called from Python: no wrappers, and nothing to keep, since it is a part of what calls it
+        options |= {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
     dispatcher = numba.njit(nogil=True, error_model="numpy", **options)(func)
-    cache = _make_cache(func)
+    cache = _make_cache(func) if eager else None
     if cache is not None:
         dispatcher._cache = cache
     if signature is not None and eager:

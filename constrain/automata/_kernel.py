@@ -25,7 +25,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 def kernel(spec: str, *, entry: bool = False) -> Callable[[F], F]:
     """Decorate a kernel. entry: Python calls it, so it is compiled (or loaded) at import."""
-    return jit(signature=_signature(spec), eager=entry)
+    return jit(signature=_signature(spec), eager=entry, _nrt=False)
 
 
 def native_address(func: Callable[..., Any], spec: str) -> int:

@@ -51,7 +51,7 @@ from .layout import (
     Y_MIN,
     Y_PREFIX_COUNT,
 )
-from .views import view_i32
+from .views import ints
 
 
 @kernel("i i -> i")
@@ -142,9 +142,7 @@ def config_hash(desc, P, A, C, row):
 @kernel("O -> i")
 def state_key(desc):
     """Key of the matcher's state for the cache of masks; 0: not to be cached."""
-    P = view_i32(desc[E_PROGRAM], desc[E_PROGRAM + 1])
-    A = view_i32(desc[E_ARENA], desc[E_ARENA + 1])
-    C = view_i32(desc[E_CONFIGS], desc[E_CONFIGS + 1])
+    P, A, C = ints(desc, E_PROGRAM), ints(desc, E_ARENA), ints(desc, E_CONFIGS)
     key = desc[E_GRAMMAR]
     if desc[E_LONG_TAILS] > 1:
         return 0  # a token may reach beyond what the clipped counts tell apart

@@ -22,8 +22,8 @@ from .layout import (
     REFUSED,
     WALKED,
 )
-from .steps import ADVANCE, ints, octets
-from .views import view_i64
+from .steps import ADVANCE
+from .views import ints, octets, view_i64
 from .walks import (
     accept_bytes,
     accepting,

@@ -72,17 +72,7 @@ from .lexemes import (
     viable,
 )
 from .rows import emit, hand_back, leave, merge, push_return, push_scratch, set_row
-from .views import call_native, view_i32, view_i64, view_u8
-
-
-@kernel("O i -> P")
-def ints(desc, place):
-    return view_i32(desc[place], desc[place + 1])
-
-
-@kernel("O i -> T")
-def octets(desc, place):
-    return view_u8(desc[place], desc[place + 1])
+from .views import call_native, ints, octets, view_i64
 
 
 @kernel("P A C T i i -> v")

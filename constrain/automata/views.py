@@ -1,25 +1,26 @@
-"""Arrays from addresses, so that one kernel call takes one small descriptor instead of two dozen arrays.
+"""Arrays from addresses, and calls by address, inside kernels.
 
 Unboxing an array argument costs numba about 0.1 µs; a matcher's whole working set is therefore described by one int64
-array of (address, length) pairs. Whoever makes the descriptor keeps the arrays alive.
+array of (address, length) pairs, and kernels make their arrays from it. Whoever makes the descriptor keeps them alive.
+
+These are intrinsics, not functions: they put a few instructions into the kernel that uses them.
 """
 
 from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
+from typing import Any
 
 import numba
 import numpy as np
 
-from .._jit import jit
+__all__ = ["call_native", "ints", "octets", "register", "view_i64"]
 
-__all__ = ["call_native", "register", "view_i32", "view_i64", "view_u8"]
-
-_functions: dict[int, Callable[..., int]] = {}
+_functions: dict[int, Callable[..., Any]] = {}
 
 
-def register(func):
+def register(func: Callable[..., Any]) -> int:
     """Without numba: a number that stands for the address of `func`."""
     _functions[id(func)] = func
     return id(func)
@@ -27,17 +28,19 @@ def register(func):
 
 if numba.config.DISABLE_JIT:
 
-    def _view(ctype, address, size):
+    def _view(ctype: Any, address: int, size: int) -> Any:
+        if not size:
+            return np.zeros(0, ctype)
         return np.ctypeslib.as_array((ctype * int(size)).from_address(int(address)))
-
-    def view_i32(address, size):
-        return _view(ctypes.c_int32, address, size)
 
     def view_i64(address, size):
         return _view(ctypes.c_int64, address, size)
 
-    def view_u8(address, size):
-        return _view(ctypes.c_uint8, address, size)
+    def ints(desc, place):
+        return _view(ctypes.c_int32, desc[place], desc[place + 1])
+
+    def octets(desc, place):
+        return _view(ctypes.c_uint8, desc[place], desc[place + 1])
 
     def call_native(address, a, b, c, d):
         return _functions[int(address)](a, b, c, d)
@@ -45,42 +48,60 @@ if numba.config.DISABLE_JIT:
 else:
     from llvmlite import ir
     from numba import types
+    from numba.core import cgutils
     from numba.extending import intrinsic
+    from numba.np.arrayobj import populate_array
 
-    def _pointer_to(dtype):
+    _I64 = ir.IntType(64)
+
+    def _array(context, builder, kind, address, size):
+        """The array value of `kind` over `size` elements of the memory at `address`."""
+        array = context.make_array(kind)(context, builder)
+        itemsize = ir.Constant(_I64, kind.dtype.bitwidth // 8)
+        populate_array(
+            array,
+            data=builder.inttoptr(address, array.data.type),
+            shape=cgutils.pack_array(builder, [size]),
+            strides=cgutils.pack_array(builder, [itemsize]),
+            itemsize=itemsize,
+            meminfo=None,
+        )
+        return array._getvalue()
+
+    def _from_descriptor(kind):
         @intrinsic
-        def cast(typingctx, address):
+        def view(typingctx, desc, place):
             def generate(context, builder, signature, args):
-                return builder.inttoptr(args[0], context.get_value_type(dtype).as_pointer())
+                base = context.make_array(signature.args[0])(context, builder, args[0]).data
+                address = builder.load(builder.gep(base, [args[1]]))
+                size = builder.load(builder.gep(base, [builder.add(args[1], ir.Constant(_I64, 1))]))
+                return _array(context, builder, kind, address, size)
 
-            return types.CPointer(dtype)(types.int64), generate
+            return kind(desc, types.int64), generate
 
-        return cast
+        return view
+
+    ints = _from_descriptor(types.int32[::1])
+    """ints(desc, place): int32[length] over the array whose address and length lie at desc[place]."""
+    octets = _from_descriptor(types.uint8[::1])
+    """The same for uint8."""
+
+    @intrinsic
+    def view_i64(typingctx, address, size):
+        """int64[size] over the memory at `address`."""
+        kind = types.int64[::1]
+
+        def generate(context, builder, signature, args):
+            return _array(context, builder, kind, *args)
+
+        return kind(types.int64, types.int64), generate
 
     @intrinsic
     def call_native(typingctx, address, a, b, c, d):
         """Call int64(int64, int64, int64, int64) at an address."""
 
         def generate(context, builder, signature, args):
-            i64 = ir.IntType(64)
-            function = builder.inttoptr(args[0], ir.FunctionType(i64, [i64] * 4).as_pointer())
+            function = builder.inttoptr(args[0], ir.FunctionType(_I64, [_I64] * 4).as_pointer())
             return builder.call(function, args[1:])
 
         return types.int64(*[types.int64] * 5), generate
-
-    _pointer_i32 = _pointer_to(types.int32)
-    _pointer_i64 = _pointer_to(types.int64)
-    _pointer_u8 = _pointer_to(types.uint8)
-
-    @jit
-    def view_i32(address, size):
-        """int32[size] over the memory at `address`."""
-        return numba.carray(_pointer_i32(address), size, np.int32)
-
-    @jit
-    def view_i64(address, size):
-        return numba.carray(_pointer_i64(address), size, np.int64)
-
-    @jit
-    def view_u8(address, size):
-        return numba.carray(_pointer_u8(address), size, np.uint8)

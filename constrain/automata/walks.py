@@ -86,7 +86,8 @@ from .layout import (
 )
 from .lexemes import bit, follow, word_byte
 from .rows import set_row
-from .steps import advance, ints, octets
+from .steps import advance
+from .views import ints, octets
 
 # Ways to make the mask of a configuration (string_way)
 PLAIN, READY, FREE, BOUNDED = 0, 1, 2, 3
