@@ -1,18 +1,25 @@
 """Entry points of the kernels. Each takes one matcher's descriptor, so that a call costs little and a batch is one call.
 
+All that a matcher can be asked for is one native function, `operate`, so that it is compiled once; the entries call it by
+its address.
+
 The matcher that owns a descriptor keeps its arrays alive and writes it anew when one of them moves.
 """
 
 from __future__ import annotations
 
-from ._kernel import kernel
+from ._kernel import kernel, native_address
 from .hashes import state_key
 from .layout import (
     E_CACHED,
+    E_DATA,
     E_ENDED,
     E_FLAT,
     E_KEYS,
     E_OFFSETS,
+    E_OPERATE,
+    E_OUT,
+    E_SELF,
     E_SIZE,
     E_SLOTS,
     E_STOPS,
@@ -23,7 +30,7 @@ from .layout import (
     WALKED,
 )
 from .steps import ADVANCE
-from .views import ints, octets, view_i64
+from .views import address_of_row, call_native, ints, octets, view_i64
 from .walks import (
     accept_bytes,
     accepting,
@@ -39,18 +46,20 @@ from .walks import (
 )
 
 __all__ = [
+    "ACCEPT",
     "ADVANCE",
-    "accept",
-    "accept_data",
-    "can_end",
+    "CAN_END",
+    "ENDS",
+    "FINISH",
+    "FORCED",
+    "INSIDE",
+    "KEY",
+    "OPERATE",
+    "READ",
+    "UNDO",
     "fill",
     "fill_many",
-    "finish",
-    "forced_byte",
-    "inside",
-    "key_of",
-    "roll_back",
-    "string_ends",
+    "operate",
 ]
 
 
@@ -83,11 +92,10 @@ def look_up(desc, mask, key):
     return False
 
 
-@kernel("O B i -> i", entry=True)
-def fill(desc, bitmask, row):
-    """Write the matcher's mask into bitmask[row] (int32, words as E_WORDS or more). Returns a status; WALKED: the mask is
-    written but for the stop tokens (`finish`), and worth caching."""
-    mask = bitmask[row]
+@kernel("O M -> i")
+def fill_row(desc, mask):
+    """Write the matcher's mask (int32, words as E_WORDS or more). Returns a status; WALKED: the mask is written but for the
+    stop tokens (FINISH), and worth caching."""
     if desc[E_ENDED] != 0:
         clear(mask)
         add_stops(desc, mask)
@@ -106,66 +114,68 @@ def fill(desc, bitmask, row):
     return status
 
 
-@kernel("O B i -> v", entry=True)
-def finish(desc, bitmask, row):
-    """Put the stop tokens into a mask that `fill` left WALKED."""
-    add_stops(desc, bitmask[row])
+def _operate(descriptor, operation, a, b):
+    """Do one of the operations below; what it returns is said there."""
+    desc = view_i64(descriptor, E_SIZE)
+    if operation == FILL:
+        return fill_row(desc, ints(desc, E_OUT))
+    if operation == ACCEPT:
+        offsets = view_i64(desc[E_OFFSETS], desc[E_OFFSETS + 1])
+        if offsets[a] == offsets[a + 1]:
+            return REFUSED
+        return accept_bytes(desc, octets(desc, E_FLAT), offsets[a], offsets[a + 1], b != 0)
+    if operation == READ:
+        return accept_bytes(desc, octets(desc, E_DATA), 0, desc[E_DATA + 1], True)
+    if operation == CAN_END:
+        return 1 if accepting(desc) else 0
+    if operation == UNDO:
+        undo(desc, a)
+    elif operation == FINISH:
+        add_stops(desc, ints(desc, E_OUT))
+    elif operation == KEY:
+        return state_key(desc)
+    elif operation == FORCED:
+        status, byte = only_byte(desc)
+        return byte if status == OK else -1 - status
+    elif operation == INSIDE:
+        return fill_inside(desc, ints(desc, E_OUT), a, b)
+    elif operation == ENDS:
+        return find_ends(desc, a, b, ints(desc, E_OUT))
+    return OK
 
 
-@kernel("O -> i", entry=True)
-def key_of(desc):
-    """Key of the matcher's state in the cache of masks; 0: not to be cached."""
-    return state_key(desc)
+# Operations, with their arguments a and b
+FILL = 0  # write the mask to E_OUT: a status
+ACCEPT = 1  # read the bytes of token a as one step, or with b = 0 only find out whether that is allowed: a status
+READ = 2  # read E_DATA as one step: a status
+CAN_END = 3  # whether the output may end here: 1 or 0
+UNDO = 4  # take back the last a steps, which must exist
+FINISH = 5  # put the stop tokens into a mask at E_OUT that FILL left WALKED
+KEY = 6  # key of the state in the cache of masks; 0: not to be cached
+FORCED = 7  # the only byte that can come next; -1: none or several; below that, -1 - status
+INSIDE = 8  # write the tokens that a JSON string (a probe lexeme a) reads from automaton state b to E_OUT: a status
+ENDS = 9  # write the nodes of the quoted trie at which such a string ends to E_OUT: how many
+
+OPERATE = native_address(_operate, "i i i i -> i")
+
+
+@kernel("O i i i -> i", entry=True)
+def operate(desc, operation, a, b):
+    """Do one operation for the matcher of a descriptor."""
+    return call_native(desc[E_OPERATE], desc[E_SELF], operation, a, b)
+
+
+@kernel("O B i -> i", entry=True)
+def fill(desc, bitmask, row):
+    """FILL into bitmask[row]."""
+    desc[E_OUT], desc[E_OUT + 1] = address_of_row(bitmask, row), bitmask.shape[1]
+    return call_native(desc[E_OPERATE], desc[E_SELF], FILL, 0, 0)
 
 
 @kernel("O B O M -> v", entry=True)
 def fill_many(descriptors, bitmask, rows, statuses):
-    """`fill` for every descriptor address in `descriptors` (int64[n]), into bitmask[rows[i]]; statuses int32[n]."""
+    """FILL for every descriptor address in `descriptors` (int64[n]), into bitmask[rows[i]]; statuses int32[n]."""
     for i in range(len(descriptors)):
-        statuses[i] = fill(view_i64(descriptors[i], E_SIZE), bitmask, rows[i])
-
-
-@kernel("O M i i -> i", entry=True)
-def inside(desc, mask, probe, state):
-    """Write the tokens that a JSON string can read from `state` of an automaton. Returns a status."""
-    return fill_inside(desc, mask, probe, state)
-
-
-@kernel("O i i M -> i", entry=True)
-def string_ends(desc, probe, state, ends):
-    """Nodes of the quoted trie at which a JSON string ends that follows an automaton from `state`; how many."""
-    return find_ends(desc, probe, state, ends)
-
-
-@kernel("O T i i b -> i", entry=True)
-def accept_data(desc, data, start, stop, commit):
-    """Read data[start:stop] (uint8) as one step; with `commit` false only find out. Returns a status."""
-    return accept_bytes(desc, data, start, stop, commit)
-
-
-@kernel("O i b -> i", entry=True)
-def accept(desc, token, commit):
-    """Read one token's bytes; with `commit` false only find out whether they can be read. Returns a status."""
-    offsets = view_i64(desc[E_OFFSETS], desc[E_OFFSETS + 1])
-    start, stop = offsets[token], offsets[token + 1]
-    if start == stop:
-        return REFUSED
-    return accept_bytes(desc, octets(desc, E_FLAT), start, stop, commit)
-
-
-@kernel("O -> b", entry=True)
-def can_end(desc):
-    """Whether the output may end here."""
-    return accepting(desc)
-
-
-@kernel("O -> ii", entry=True)
-def forced_byte(desc):
-    """(status, the only byte that can come next or -1)."""
-    return only_byte(desc)
-
-
-@kernel("O i -> v", entry=True)
-def roll_back(desc, count):
-    """Take back the last `count` steps, which must exist."""
-    undo(desc, count)
+        desc = view_i64(descriptors[i], E_SIZE)
+        desc[E_OUT], desc[E_OUT + 1] = address_of_row(bitmask, rows[i]), bitmask.shape[1]
+        statuses[i] = call_native(desc[E_OPERATE], desc[E_SELF], FILL, 0, 0)

@@ -102,13 +102,15 @@ OK, NEED_NODES, NEED_ARENA, NEED_CONFIGS, NEED_TEXT, NEED_MASK = 0, 1, 2, 3, 4, 
 TOO_MANY_THREADS, REFUSED, WALKED = 6, 7, 8
 
 # DESCRIPTOR (one per matcher, int64): (address, length) of every array that a step touches, then scalars. A trie takes four
-# pairs in a row. E_ADVANCE is the address of the native code of steps.advance, E_SELF that of the descriptor.
+# pairs in a row. E_OUT and E_DATA: what an operation writes (a mask row) and reads (bytes). E_ADVANCE and E_OPERATE are the
+# addresses of the native code of steps.advance and kernels.operate, E_SELF that of the descriptor.
 E_PROGRAM, E_ARENA, E_CONFIGS, E_TEXT, E_HISTORY, E_WALK, E_STOPS = 0, 2, 4, 6, 8, 10, 12
 E_FLAT, E_OFFSETS, E_TRIE, E_QUOTED, E_TAILS = 14, 16, 18, 26, 34
 E_MASKS, E_CLOSERS, E_LENGTHS, E_KEYS, E_SLOTS, E_CACHED = 42, 44, 46, 48, 50, 52
 E_LEAN, E_SPACES, E_LONG = 54, 62, 64
-E_WORDS, E_THREADS, E_ENDED, E_ADVANCE, E_SELF, E_GRAMMAR, E_LONG_TAILS = 66, 67, 68, 69, 70, 71, 72
-E_SIZE = 73
+E_OUT, E_DATA = 66, 68
+E_WORDS, E_THREADS, E_ENDED, E_ADVANCE, E_OPERATE, E_SELF, E_GRAMMAR, E_LONG_TAILS = 70, 71, 72, 73, 74, 75, 76, 77
+E_SIZE = 78
 # E_LONG_TAILS: 1 if a token may end an additional key and spell it again, 2 if one is longer than REACH.
 # E_SPACES: masks of the tokens that begin with at most 0, 1, 2 line feeds and SOFT other blanks, and have more to them (rows
 # 0..2) or not (3..5); row 6: all other tokens. E_LONG: of these, per token: id, line feeds, other blanks, nothing more?

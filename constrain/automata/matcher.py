@@ -180,7 +180,8 @@ class Matcher:
             return True
         array = np.frombuffer(data, np.uint8).copy()
         while True:
-            status = kernels.accept_data(self._desc, array, 0, len(array), True)
+            self._desc[at.E_DATA : at.E_DATA + 2] = array.ctypes.data, len(array)
+            status = kernels.operate(self._desc, kernels.READ, 0, 0)
             if status == at.OK:
                 return True
             if status == at.REFUSED:
@@ -207,7 +208,7 @@ class Matcher:
 
     def is_accepting(self) -> bool:
         """Whether the output is complete here (a stop token is allowed)."""
-        return self.is_terminated() or self._free != NOT_RELEASED or bool(kernels.can_end(self._desc))
+        return self.is_terminated() or self._free != NOT_RELEASED or bool(kernels.operate(self._desc, kernels.CAN_END, 0, 0))
 
     def is_terminated(self) -> bool:
         """Whether a stop token was accepted."""
@@ -219,12 +220,12 @@ class Matcher:
         """The bytes that must come next whatever is chosen, at most `limit`; the state does not change."""
         ahead, forced = self.fork(), bytearray()
         while len(forced) < limit and not ahead.is_accepting():
-            status, byte = kernels.forced_byte(ahead._desc)
-            if status != at.OK:
-                ahead._provide(status)
-                continue
-            if byte < 0:
+            byte = kernels.operate(ahead._desc, kernels.FORCED, 0, 0)
+            if byte == -1:
                 break
+            if byte < 0:
+                ahead._provide(-1 - byte)
+                continue
             ahead.accept_bytes(bytes([byte]))
             forced.append(byte)
         return bytes(forced)
@@ -291,7 +292,7 @@ class Matcher:
 
     def _accept(self, token: int, commit: bool) -> bool:
         while True:
-            status = kernels.accept(self._desc, token, commit)
+            status = kernels.operate(self._desc, kernels.ACCEPT, token, commit)
             if status == at.OK:
                 return True
             if status == at.REFUSED:
@@ -307,7 +308,7 @@ class Matcher:
             count -= released
             self._free = self._free - released or NOT_RELEASED
         if count:
-            kernels.roll_back(self._desc, count)
+            kernels.operate(self._desc, kernels.UNDO, count, 0)
 
     def _provide(self, status: int, text: int = 0) -> None:
         """Give a kernel what it asked for by its status."""
@@ -339,8 +340,9 @@ class Matcher:
 
     def _remember(self, bitmask: NDArray[np.int32], row: int) -> None:
         """Cache the mask that a walk left in `bitmask[row]`, and put the stop tokens into it."""
-        cache = self._index.remember(kernels.key_of(self._desc), bitmask[row, : self._index.words])
-        kernels.finish(self._desc, bitmask, row)
+        key = kernels.operate(self._desc, kernels.KEY, 0, 0)
+        cache = self._index.remember(key, bitmask[row, : self._index.words])
+        kernels.operate(self._desc, kernels.FINISH, 0, 0)
         if cache is not self._cache:
             self._describe()
 
@@ -377,7 +379,7 @@ class Matcher:
         desc[: 2 * len(arrays)] = [x for a in arrays for x in (a.ctypes.data, a.size)]
         desc[at.E_WORDS] = index.words
         desc[at.E_THREADS] = self.grammar.limits.max_threads
-        desc[at.E_ADVANCE] = kernels.ADVANCE
+        desc[at.E_ADVANCE], desc[at.E_OPERATE] = kernels.ADVANCE, kernels.OPERATE
         desc[at.E_SELF] = desc.ctypes.data
         desc[at.E_GRAMMAR] = self.grammar.program.number
         desc[at.E_LONG_TAILS] = index.long_tails

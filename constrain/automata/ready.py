@@ -29,7 +29,8 @@ def prepare(vocabulary: Vocabulary, index: VocabularyIndex) -> None:
     matcher.accept_bytes(b'"')  # encodes the automaton
     state = int(matcher._configs[int(matcher._arena[at.A_BEGIN]) * at.CW + at.STATE])
     ends: NDArray[np.int32] = np.zeros(index.quoted.n_nodes + 1, np.int32)
-    count = kernels.string_ends(matcher._desc, program.probe, state, ends)
+    matcher._desc[at.E_OUT : at.E_OUT + 2] = ends.ctypes.data, len(ends)
+    count = kernels.operate(matcher._desc, kernels.ENDS, program.probe, state)
     _make_tails(vocabulary, index, ends[:count].tolist())
     index.publish(ANY_STRING, 0, _inside(matcher, state))
     _make_lengths(vocabulary, index)
@@ -60,7 +61,12 @@ def _make_lengths(vocabulary: Vocabulary, index: VocabularyIndex) -> None:
 def _inside(matcher: Matcher, state: int) -> NDArray[np.int32]:
     """Mask of the tokens that a JSON string can read from a state of its automaton without ending."""
     mask: NDArray[np.int32] = np.zeros(matcher._index.words, np.int32)
-    while (status := kernels.inside(matcher._desc, mask, matcher.grammar.program.probe, state)) != at.OK:
+    probe = matcher.grammar.program.probe
+    while True:
+        matcher._desc[at.E_OUT : at.E_OUT + 2] = mask.ctypes.data, len(mask)
+        status = kernels.operate(matcher._desc, kernels.INSIDE, probe, state)
+        if status == at.OK:
+            break
         matcher._provide(status)
     return mask
 

@@ -15,7 +15,7 @@ from typing import Any
 import numba
 import numpy as np
 
-__all__ = ["call_native", "ints", "octets", "register", "view_i64"]
+__all__ = ["address_of_row", "call_native", "ints", "octets", "register", "view_i64"]
 
 _functions: dict[int, Callable[..., Any]] = {}
 
@@ -41,6 +41,9 @@ if numba.config.DISABLE_JIT:
 
     def octets(desc, place):
         return _view(ctypes.c_uint8, desc[place], desc[place + 1])
+
+    def address_of_row(table, row):
+        return table.ctypes.data + row * table.strides[0]
 
     def call_native(address, a, b, c, d):
         return _functions[int(address)](a, b, c, d)
@@ -95,6 +98,17 @@ else:
             return _array(context, builder, kind, *args)
 
         return kind(types.int64, types.int64), generate
+
+    @intrinsic
+    def address_of_row(typingctx, table, row):
+        """Address of a row of an int32[rows, words]."""
+
+        def generate(context, builder, signature, args):
+            array = context.make_array(signature.args[0])(context, builder, args[0])
+            stride = cgutils.unpack_tuple(builder, array.strides, 2)[0]
+            return builder.add(builder.ptrtoint(array.data, _I64), builder.mul(args[1], stride))
+
+        return types.int64(table, types.int64), generate
 
     @intrinsic
     def call_native(typingctx, address, a, b, c, d):
