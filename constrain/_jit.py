@@ -22,6 +22,7 @@ import functools
 import hashlib
 import os
 import re
+import subprocess
 import sys
 import warnings
 from collections.abc import Callable
@@ -31,11 +32,13 @@ from typing import Any, TypeVar, overload
 
 from constrain import _cache
 
-__all__ = ["cache_dir", "jit", "native"]
+__all__ = ["cache_dir", "compile_beside", "jit", "native"]
 
 _PACKAGE = Path(__file__).resolve().parent
 _PREFIX = "constrain-numba-"
 _KEPT_STAMPS = 3
+_CHILD = "CONSTRAIN_COMPILES_BESIDE"
+_PATIENCE = 300  # seconds
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -92,6 +95,33 @@ def native(func: Callable[..., Any], signature: Any) -> Any:
         compiled._cache = cache
     compiled.compile()
     return compiled
+
+
+def compile_beside(module: str, source: str) -> Callable[[], None]:
+    """Let a second process import `module`, and so compile its kernels into the cache, while this one compiles others.
+
+    source: the module whose functions it compiles. Returns what waits for the process. Does nothing when their code is
+    cached, or nothing can be, or there is one processor.
+    """
+    import numba
+
+    directory = None if numba.config.DISABLE_JIT else cache_dir()
+    idle = directory is None or not sys.executable or (os.cpu_count() or 1) < 2 or _CHILD in os.environ
+    if idle or any(True for _ in directory.glob(f"*-{source}-*.nbc")):  # type: ignore[union-attr]
+        return lambda: None
+    environment = {**os.environ, _CHILD: "1", "PYTHONPATH": os.pathsep.join([str(_PACKAGE.parent), *sys.path])}
+    quiet = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    try:
+        child = subprocess.Popen([sys.executable, "-c", f"import {module}"], env=environment, **quiet)  # type: ignore[call-overload]
+    except OSError:
+        return lambda: None
+
+    def wait() -> None:
+        # whatever the child could not do is done here
+        with suppress(subprocess.TimeoutExpired):
+            child.wait(timeout=_PATIENCE)
+
+    return wait
 
 
 def _compile_when_called(dispatcher: Any, signature: Any) -> None:

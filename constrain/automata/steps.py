@@ -9,7 +9,7 @@ hands over to its caller, a frame tries its edges and calls, a call starts its n
 
 from __future__ import annotations
 
-from ._kernel import kernel, native_address
+from ._kernel import kernel
 from .frames import enter, read_frame
 from .layout import (
     A_CURRENT,
@@ -205,7 +205,7 @@ def read_content(P, A, C, row, byte):
     return 1
 
 
-def _advance(descriptor, first, last, byte):
+def advance_all(descriptor, first, last, byte):
     """Append what configurations first..last-1 become by reading `byte` (which the text buffer holds at A_POS), merged.
 
     Returns how many they are; for END, how many of first..last-1 can end here. Sets A_STATUS.
@@ -231,10 +231,7 @@ def _advance(descriptor, first, last, byte):
     return A[A_OUT] - start
 
 
-ADVANCE = native_address(_advance, "i i i i -> i")
-
-
 @kernel("O i i i -> i")
 def advance(desc, first, last, byte):
-    """Call `_advance`."""
+    """Call `advance_all`, compiled apart (native_advance)."""
     return call_native(desc[E_ADVANCE], desc[E_SELF], first, last, byte)

@@ -1,0 +1,133 @@
+"""All that a matcher can be asked for, as one function of plain numbers: compiled once, and apart (native_operate)."""
+
+from __future__ import annotations
+
+from ._kernel import kernel
+from .hashes import state_key
+from .layout import (
+    E_CACHED,
+    E_DATA,
+    E_ENDED,
+    E_FLAT,
+    E_KEYS,
+    E_OFFSETS,
+    E_OUT,
+    E_SIZE,
+    E_SLOTS,
+    E_STOPS,
+    E_WORDS,
+    NEED_TEXT,
+    OK,
+    REFUSED,
+    WALKED,
+)
+from .views import ints, octets, view_i64
+from .walks import (
+    accept_bytes,
+    accepting,
+    clear,
+    clear_bit,
+    fill_inside,
+    fill_mask,
+    find_ends,
+    only_byte,
+    room_for_walk,
+    set_bit,
+    undo,
+)
+
+__all__ = ["ACCEPT", "CAN_END", "ENDS", "FILL", "FINISH", "FORCED", "INSIDE", "KEY", "READ", "UNDO", "operate"]
+
+
+@kernel("O M -> v")
+def add_stops(desc, mask):
+    """Stop tokens are allowed exactly where the output may end."""
+    end = desc[E_ENDED] != 0 or accepting(desc)
+    for token in ints(desc, E_STOPS):
+        if end:
+            set_bit(mask, token)
+        else:
+            clear_bit(mask, token)
+
+
+@kernel("O M i -> b")
+def look_up(desc, mask, key):
+    """Copy the cached mask of a state."""
+    keys = view_i64(desc[E_KEYS], desc[E_KEYS + 1])
+    place = key & (len(keys) - 1)
+    while keys[place] != 0:
+        if keys[place] == key:
+            words, cached = desc[E_WORDS], ints(desc, E_CACHED)
+            base = ints(desc, E_SLOTS)[place] * words
+            for k in range(words):
+                mask[k] = cached[base + k]
+            for k in range(words, len(mask)):
+                mask[k] = 0
+            return True
+        place = (place + 1) & (len(keys) - 1)
+    return False
+
+
+@kernel("O M -> i")
+def fill_row(desc, mask):
+    """Write the matcher's mask (int32, words as E_WORDS or more). Returns a status; WALKED: the mask is written but for
+    the stop tokens (FINISH), and worth caching."""
+    if desc[E_ENDED] != 0:
+        clear(mask)
+        add_stops(desc, mask)
+        return OK
+    if not room_for_walk(desc):
+        return NEED_TEXT
+    key = state_key(desc)
+    if key != 0 and look_up(desc, mask, key):
+        add_stops(desc, mask)
+        return OK
+    status = fill_mask(desc, mask)
+    if status == OK and key != 0:
+        return WALKED
+    if status == OK:
+        add_stops(desc, mask)
+    return status
+
+
+def operate(descriptor, operation, a, b):
+    """Do one of the operations below; what it returns is said there."""
+    desc = view_i64(descriptor, E_SIZE)
+    if operation == FILL:
+        return fill_row(desc, ints(desc, E_OUT))
+    if operation == ACCEPT:
+        offsets = view_i64(desc[E_OFFSETS], desc[E_OFFSETS + 1])
+        if offsets[a] == offsets[a + 1]:
+            return REFUSED
+        return accept_bytes(desc, octets(desc, E_FLAT), offsets[a], offsets[a + 1], b != 0)
+    if operation == READ:
+        return accept_bytes(desc, octets(desc, E_DATA), 0, desc[E_DATA + 1], True)
+    if operation == CAN_END:
+        return 1 if accepting(desc) else 0
+    if operation == UNDO:
+        undo(desc, a)
+    elif operation == FINISH:
+        add_stops(desc, ints(desc, E_OUT))
+    elif operation == KEY:
+        return state_key(desc)
+    elif operation == FORCED:
+        status, byte = only_byte(desc)
+        return byte if status == OK else -1 - status
+    elif operation == INSIDE:
+        return fill_inside(desc, ints(desc, E_OUT), a, b)
+    elif operation == ENDS:
+        return find_ends(desc, a, b, ints(desc, E_OUT))
+    return OK
+
+
+# Operations, with their arguments a and b
+FILL = 0  # write the mask to E_OUT: a status
+ACCEPT = 1  # read the bytes of token a as one step, or with b = 0 only find out whether that is allowed: a status
+READ = 2  # read E_DATA as one step: a status
+CAN_END = 3  # whether the output may end here: 1 or 0
+UNDO = 4  # take back the last a steps, which must exist
+FINISH = 5  # put the stop tokens into a mask at E_OUT that FILL left WALKED
+KEY = 6  # key of the state in the cache of masks; 0: not to be cached
+FORCED = 7  # the only byte that can come next; -1: none or several; below that, -1 - status
+INSIDE = 8  # write the tokens that a JSON string (a probe lexeme a) reads from automaton state b to E_OUT: a status
+ENDS = 9  # write the nodes of the quoted trie at which such a string ends to E_OUT: how many
