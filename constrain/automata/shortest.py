@@ -209,9 +209,10 @@ class Completer:
             return None
         if wanted > 0:
             found = heapq.merge(*self._optional(shape, emitted, height))
-            chosen += [key for _, key in islice(found, wanted)]
-            if len(chosen) < wanted:
+            optional = [key for _, key in islice(found, wanted)]
+            if len(optional) < wanted:
                 return None
+            chosen += optional
         if shape.rank is not None:
             rank = shape.rank
             chosen.sort(key=lambda k: (rank[place[k]] if k in place else len(place), k))

@@ -47,6 +47,15 @@ def test_every_thread_of_a_random_walk_has_a_completion(block: int) -> None:
         assert_no_dead_end(Oracle(random_node(random.Random(seed))), seed, 40)
 
 
+def test_a_member_that_is_needed_for_the_minimum_only_may_be_deep() -> None:
+    """The optional member is counted apart from the required one, also when its least value is not known at once."""
+    schema = {"type": "object", "properties": {"a": {"$ref": "#/$defs/o"}, "b": {"type": "null"}}, "required": ["b"],
+              "additionalProperties": False, "minProperties": 2,
+              "$defs": {"o": {"type": "object", "additionalProperties": False}}}  # fmt: skip
+    oracle = Oracle(node(schema))
+    assert Completer(oracle).completion(oracle.start()) in (b'{"a":{},"b":null}', b'{"b":null,"a":{}}')
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("block", range(20))
 def test_every_thread_of_many_random_walks_has_a_completion(block: int) -> None:
