@@ -7,12 +7,10 @@ from typing import Any
 
 from ._limits import Limits
 from .automata.compiled import Grammar
-from .vocabulary import Vocabulary
+from .vocabulary import TEXT_BYTES, Vocabulary
 
 __all__ = ["compile_choice", "compile_json_schema", "compile_regex", "warmup"]
 
-TEXT_BYTES = frozenset((9, 10, 13, *range(0x20, 0xC0), *range(0xC2, 0xF5)))
-"""Bytes that JSON texts in UTF-8 can have."""
 
 
 def compile_json_schema(

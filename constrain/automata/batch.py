@@ -56,7 +56,7 @@ def fill_batch(
         else:
             matchers[i].fill_next_token_bitmask(array, int(places[i]))
     for matcher, place in zip(matchers, places.tolist(), strict=True):
-        if matcher.vocabulary.missing_bytes:
+        if matcher._lacks_bytes:
             matcher._check_alive(array[place])
 
 

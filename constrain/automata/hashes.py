@@ -1,7 +1,8 @@
 """Kernels that hash what a token can observe of a state: the key under which its mask is cached.
 
 Counts are clipped: how far a bound is away matters only as long as one token can reach it. The additional keys that an
-object has emitted are not part of a hash, so a state in which they could matter has the hash 0: it is not cached.
+object has emitted are not part of a hash, so a state in which they could matter has the hash 0: it is not cached. They
+matter while a key is being written, and, in a vocabulary with tokens that write a whole key (A_WHOLE_KEYS), always.
 
 Hashes have 62 bits; in the arena they lie in two ints of 31 bits each.
 """
@@ -12,6 +13,7 @@ from ._kernel import kernel
 from .layout import (
     A_BEGIN,
     A_END,
+    A_WHOLE_KEYS,
     CHARS,
     CW,
     DONE,
@@ -39,6 +41,7 @@ from .layout import (
     O_WORDS,
     PARENT,
     R_HASH,
+    R_REGS,
     REACH,
     REGS,
     SHAPE_ARRAY,
@@ -87,7 +90,7 @@ def registers_hash(P, A, node, regs):
     """Hash of a frame's registers; 0 when the emitted additional keys could matter."""
     kind, shape = P[node + F_SHAPE_KIND], P[node + F_SHAPE]
     if kind == SHAPE_OBJECT:
-        if A[regs + G_EXTRAS] != 0:
+        if A[regs + G_EXTRAS] != 0 and A[A_WHOLE_KEYS] != 0:
             return 0
         h = mix(clipped(A[regs + G_COUNT], P[shape + O_MIN], P[shape + O_MAX]), A[regs + G_KEY])
         h = mix(mix(h, A[regs + G_MISSING]), A[regs + G_EXTRA])
@@ -123,8 +126,8 @@ def config_hash(desc, P, A, C, row):
     below = load_hash(A, C[row + PARENT])
     h = mix(node, C[row + STATE])
     if P[node] == K_LEXEME:
-        if C[row + TEXT] >= 0 and desc[E_LONG_TAILS] != 0:
-            return 0  # a token may close this additional key and spell it again
+        if C[row + TEXT] >= 0 and (desc[E_LONG_TAILS] != 0 or A[A[C[row + PARENT] + R_REGS] + G_EXTRAS] != 0):
+            return 0  # it must not repeat an earlier key, nor may a token close it and spell it again
         if P[node + L_COUNTED] == TIGHT:
             h = mix(h, C[row + CHARS])
         elif P[node + L_COUNTED] != UNCOUNTED:

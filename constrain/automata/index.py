@@ -22,6 +22,8 @@ CACHED = 768
 QUOTE = ord('"')
 # a token that could end an additional key and spell a whole further key
 _LONG_TAIL = re.compile(rb'".*:.*,.*".*"', re.DOTALL)
+# a token that writes a whole key
+_WHOLE_KEY = re.compile(rb'[,{]\s*"[^"]*"\s*(:|$)')
 
 
 class MaskCache:
@@ -73,6 +75,7 @@ class VocabularyIndex:
         self.masks: NDArray[np.int32] = np.zeros((SLOTS, self.words), np.int32)
         self.lengths: NDArray[np.int32] = np.zeros((0, self.words), np.int32)
         spells_twice = any(_LONG_TAIL.search(vocabulary.token_bytes(t) or b"") for t in self.quoted.ids.tolist())
+        self.whole_keys = any(_WHOLE_KEY.search(vocabulary.token_bytes(t) or b"") for t in self.quoted.ids.tolist())
         self.long_tails = 2 if vocabulary.max_token_bytes > at.REACH else int(spells_twice)
         self.lean, self.spaces, self.long = _without_leading_blanks(vocabulary, self.words)
         self.cache = MaskCache(self.words)

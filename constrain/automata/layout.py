@@ -73,7 +73,7 @@ O_MISSING, O_MIN, O_MAX, O_RANK, O_BY_RANK, O_EXTRA_VALUES, O_EXTRA, O_SIZE = 8,
 Y_PREFIX_COUNT, Y_PREFIX, Y_REST, Y_MIN, Y_MAX, Y_SIZE = 0, 1, 2, 3, 4, 5
 
 # arena: header
-A_TOP, A_OUT, A_STATUS, A_NEED, A_BEGIN, A_END, A_POS, A_TOKENS, A_WANTED, A_WALK = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9
+A_TOP, A_OUT, A_STATUS, A_NEED, A_BEGIN, A_END, A_POS, A_TOKENS, A_WANTED, A_WALK, A_WHOLE_KEYS = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10
 A_FIRST = 16  # 8 ints: the bytes that can come first
 A_NEEDED, NEED_CAP = 24, 64  # addresses of stubs that a step wanted
 A_CURRENT = A_NEEDED + NEED_CAP

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._errors import ConstrainError, LimitError, VocabularyError
+from ..vocabulary import TEXT_BYTES
 from . import kernels
 from . import layout as at
 from .compiled import Grammar
@@ -47,6 +48,7 @@ class Matcher:
         self._stop_set = frozenset(stops)
         self._stops = np.array(stops, np.int32)
         self._index = index_of(vocabulary)
+        self._lacks_bytes = not TEXT_BYTES.isdisjoint(vocabulary.missing_bytes)
         self._heap = grammar.program.heap
         self._arena: NDArray[np.int32] = np.zeros(4096, np.int32)
         self._configs: NDArray[np.int32] = np.zeros(32 * at.CW, np.int32)
@@ -63,6 +65,7 @@ class Matcher:
         arena = self._arena
         arena[: at.ARENA] = 0
         arena[at.A_TOP] = at.ARENA
+        arena[at.A_WHOLE_KEYS] = self._index.whole_keys
         self._configs[: at.CW] = 0
         self._configs[[at.NODE, at.STATE]] = self.grammar.program.entry
         self._configs[[at.REGS, at.PARENT, at.TEXT, at.LEVEL]] = -1
@@ -111,7 +114,7 @@ class Matcher:
                 break
             self._provide(status)
             status = kernels.fill(self._desc, array, row)
-        if self.vocabulary.missing_bytes:
+        if self._lacks_bytes:
             self._check_alive(array[row])
         return True
 

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from .._api import TEXT_BYTES
+from .._errors import VocabularyError
 from ..automata.compiled import Grammar
 from ..bitmask import allocate_token_bitmask
-from ..vocabulary import Vocabulary
+from ..vocabulary import TEXT_BYTES, Vocabulary
 
 __all__ = ["MaskStatistics", "mask_statistics", "percentile"]
 
@@ -102,7 +102,10 @@ def _walk(grammar: Grammar, found: MaskStatistics, text: bytes | None) -> None:
     written = b""
     while len(found.steps) < _MOST_STEPS:
         start = start if not found.steps else time.perf_counter()
-        matcher.fill_next_token_bitmask(bitmask)
+        try:
+            matcher.fill_next_token_bitmask(bitmask)
+        except VocabularyError:
+            bitmask[0] = 0
         elapsed = time.perf_counter() - start
         if found.steps:
             found.masks.append(elapsed)

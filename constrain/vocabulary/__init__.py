@@ -8,6 +8,6 @@ Each tokenizer family has one loader module (`tokenizer_json`, `sentencepiece_mo
 
 from __future__ import annotations
 
-from constrain.vocabulary.vocabulary import Vocabulary
+from constrain.vocabulary.vocabulary import TEXT_BYTES, Vocabulary
 
-__all__ = ["Vocabulary"]
+__all__ = ["TEXT_BYTES", "Vocabulary"]

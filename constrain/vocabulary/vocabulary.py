@@ -29,6 +29,9 @@ __all__ = ["Vocabulary"]
 
 _MAX_ROWS = 1 << 26
 
+TEXT_BYTES = frozenset((9, 10, 13, *range(0x20, 0xC0), *range(0xC2, 0xF5)))
+"""Bytes that UTF-8 text without control characters can hold."""
+
 
 class Vocabulary:
     """Bytes and control tokens of a tokenizer, as wide as the model's logits. Immutable; picklable; equal by content.

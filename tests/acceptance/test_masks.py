@@ -253,7 +253,7 @@ def is_all_ones(matcher):
     return bool((bitmask[1] == -1).all())
 
 
-@pytest.mark.parametrize("injected", ["</think>", "]", "<|im_end|>", "padding"])
+@pytest.mark.parametrize("injected", ["</think>", "]", "padding"])
 def test_an_illegal_injected_token_releases_until_it_is_taken_back(kit, injected):
     """In the middle of an object: from then on all is free, and the rollback over it brings the constraint back."""
     token = {"padding": kit.vocabulary.size - 1, "]": ord("]")}.get(injected, kit.vocabulary.control_id(injected))
@@ -274,6 +274,17 @@ def test_an_illegal_injected_token_releases_until_it_is_taken_back(kit, injected
     assert not copy.is_constraining
     copy.reset()
     assert copy.is_constraining and kit.mask_of(copy) == kit.mask_of(kit.grammar.matcher())
+
+
+def test_an_injected_stop_token_ends_the_output(kit):
+    """Wherever it comes, until it is taken back."""
+    matcher = kit.grammar.matcher()
+    matcher.accept_tokens(b'{"ci')
+    before = kit.mask_of(matcher)
+    assert matcher.force_token(kit.END) is False and matcher.is_terminated()
+    assert not matcher.accept_token(ord("t")) and not matcher.force_token(ord("t"))
+    matcher.rollback(1)
+    assert not matcher.is_terminated() and kit.mask_of(matcher) == before
 
 
 def test_a_legal_injected_token_keeps_the_constraint(kit):
