@@ -176,7 +176,6 @@ def _without_leading_blanks(
 def _containing(vocabulary: Vocabulary, byte: int) -> Trie:
     """Trie of the tokens whose bytes contain `byte`."""
     flat, offsets = vocabulary.flat, vocabulary.offsets
-    places = np.flatnonzero(flat == byte)
-    tokens = np.unique(np.searchsorted(offsets, places, side="right") - 1)
-    usable = np.intersect1d(tokens, vocabulary.trie.ids)
-    return build_trie(flat, offsets, usable)
+    seen = np.concatenate([[0], np.cumsum(flat == byte)])
+    ids = vocabulary.trie.ids
+    return build_trie(flat, offsets, ids[seen[offsets[ids + 1]] > seen[offsets[ids]]])

@@ -49,8 +49,9 @@ def build_trie(flat: NDArray[np.uint8], offsets: NDArray[np.int64], ids: ArrayLi
 
     flat, offsets: as in Vocabulary, id t has flat[offsets[t]:offsets[t + 1]].
     """
-    chosen = np.unique(np.asarray(ids, np.int64))
-    chosen = chosen[offsets[chosen + 1] > offsets[chosen]]
+    wanted: NDArray[np.bool_] = np.zeros(len(offsets) - 1, np.bool_)
+    wanted[np.asarray(ids, np.int64)] = True
+    chosen = np.flatnonzero(wanted & (offsets[1:] > offsets[:-1]))
     blob = flat.tobytes()
     spellings = [
         blob[start:stop] for start, stop in zip(offsets[chosen].tolist(), offsets[chosen + 1].tolist(), strict=True)
