@@ -2,7 +2,8 @@
 
 Counts are clipped: how far a bound is away matters only as long as one token can reach it. The additional keys that an
 object has emitted are not part of a hash, so a state in which they could matter has the hash 0: it is not cached. They
-matter while a key is being written, and, in a vocabulary with tokens that write a whole key (A_WHOLE_KEYS), always.
+matter while a key is being written or may come next, and always in a vocabulary with tokens that write a comma and a
+whole key (A_WHOLE_KEYS).
 
 Hashes have 62 bits; in the arena they lie in two ints of 31 bits each.
 """
@@ -135,6 +136,8 @@ def config_hash(desc, P, A, C, row):
         own = 1
     else:
         own = registers_hash(P, A, node, C[row + REGS])
+        if P[node + F_SHAPE_KIND] == SHAPE_OBJECT and A[C[row + REGS] + G_EXTRAS] != 0:
+            return 0  # the next token may write a whole key at once
     if below == 0 or own == 0:
         return 0
     for k in range(LO, CHARS):

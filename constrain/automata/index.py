@@ -22,7 +22,7 @@ CACHED = 768
 QUOTE = ord('"')
 # a token that could end an additional key and spell a whole further key
 _LONG_TAIL = re.compile(rb'".*:.*,.*".*"', re.DOTALL)
-# a token that writes a whole key
+# a token that writes a whole key after a comma or an opening brace
 _WHOLE_KEY = re.compile(rb'[,{]\s*"[^"]*"\s*(:|$)')
 
 

@@ -26,10 +26,13 @@ PIECES = (
 EOS = 256 + len(PIECES)
 
 
-def byte_vocabulary(*, logits_width: int | None = None) -> Vocabulary:
-    """All single bytes, merged pieces that straddle every kind of boundary, an EOS, and padding."""
+def byte_vocabulary(*, logits_width: int | None = None, whole_keys: bool = True) -> Vocabulary:
+    """All single bytes, merged pieces that straddle every kind of boundary, an EOS, and padding.
+
+    whole_keys: keep the pieces that write a comma and a whole key; masks are cached more widely without them.
+    """
     tokens: list[bytes | None] = [bytes([b]) for b in range(256)]
-    tokens += PIECES
+    tokens += [p if whole_keys or not (b'"b":' in p and b"," in p) else None for p in PIECES]
     tokens.append(None)
     width = logits_width or EOS + 70
     return Vocabulary.from_tokens(tokens, special={"<eos>": EOS}, eos_token_ids=[EOS], logits_width=width)

@@ -143,3 +143,17 @@ def test_a_vocabulary_that_cannot_go_on_says_so() -> None:
         matcher.fill_next_token_bitmask(bitmask)
     with pytest.raises(constrain.VocabularyError, match="0x30"):
         constrain.fill_next_token_bitmasks([matcher], bitmask)
+
+
+@pytest.mark.parametrize("whole_keys", [True, False])
+def test_a_cached_mask_does_not_forget_which_keys_were_written(whole_keys: bool) -> None:
+    """States that differ in the emitted keys only have different masks where one token can write a key."""
+    vocabulary = byte_vocabulary(whole_keys=whole_keys)
+    empty_key = next(t for t in range(256, EOS) if vocabulary.token_bytes(t) == b'""')
+    grammar = constrain.compile_json_schema({"type": "object"}, vocabulary)
+    bitmask = constrain.allocate_token_bitmask(1, vocabulary.size)
+    for text, allowed in ((b'{"a":1,', True), (b'{"":1,', False), (b'{"b":1,', True), (b'{"":1, ', False)):
+        matcher = grammar.matcher()
+        assert matcher.accept_bytes(text)
+        matcher.fill_next_token_bitmask(bitmask)
+        assert bool(bitmask[0, empty_key >> 5] >> (empty_key & 31) & 1) == allowed == matcher.allows(empty_key), text
