@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ..languages.dfa import DFA
 from ..vocabulary import Vocabulary
+from ..vocabulary.store import cached_trie
 from ..vocabulary.trie import Trie, build_trie
 from . import layout as at
 
@@ -165,7 +166,10 @@ def _without_leading_blanks(
     lengths: NDArray[np.int64] = np.zeros(len(offsets) - 1, np.int64)
     lengths[ids] = ends - cut
     lean_flat = flat[np.cumsum(kept)[:-1] > 0]
-    lean = build_trie(lean_flat, np.concatenate([[0], np.cumsum(lengths)]), ids)
+    lean_offsets = np.concatenate([[0], np.cumsum(lengths)])
+    lean = cached_trie(
+        vocabulary.fingerprint, "lean", vocabulary.size, lambda: build_trie(lean_flat, lean_offsets, ids)
+    )
     short = (newlines < at.SPACE_ROWS) & (blanks <= at.SOFT)
     rows = [as_bits(ids[short & (newlines <= r) & (bare == b)], words) for b in (0, 1) for r in range(at.SPACE_ROWS)]
     rows.append(as_bits(ids[~short], words))

@@ -1,4 +1,4 @@
-"""Parsed token tables on disk, so that a tokenizer file of megabytes is parsed once per machine.
+"""Parsed token tables, and their tries, on disk: a tokenizer file of megabytes is parsed and sorted once per machine.
 
 One `.npz` per content hash of the source and of the loaders' own code, in CONSTRAIN_CACHE_DIR or the user's cache
 folder; the youngest are kept. A truncated or foreign file, a read-only disk and concurrent writers all end in parsing
@@ -14,15 +14,21 @@ import json
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from constrain import _cache
 from constrain.vocabulary.table import AddedToken, TokenTable
 
-__all__ = ["cached_table"]
+if TYPE_CHECKING:
+    from constrain.vocabulary.trie import Trie
+
+__all__ = ["cached_table", "cached_trie"]
 
 _KEPT_TABLES = 24
+_KEPT_TRIES = 48
+_SMALL = 1 << 14  # tries of fewer tokens are built as fast as they are read
 
 
 def cached_table(content: bytes, parse: Callable[[bytes], TokenTable]) -> TokenTable:
@@ -37,8 +43,29 @@ def cached_table(content: bytes, parse: Callable[[bytes], TokenTable]) -> TokenT
     if table is None:
         table = parse(content)
         if _cache.write_atomically(path, _dump(table)):
-            _cache.prune(directory, "*.npz", _KEPT_TABLES)
+            _cache.prune(directory, "[0-9a-f]*.npz", _KEPT_TABLES)
     return table
+
+
+def cached_trie(fingerprint: str, name: str, size: int, build: Callable[[], Trie]) -> Trie:
+    """The trie `name` of the vocabulary with that fingerprint and `size` ids: from disk if it was built before."""
+    from constrain.vocabulary.trie import Trie
+
+    directory = _directory() if size >= _SMALL else None
+    if directory is None:
+        return build()
+    stamp = hashlib.sha256(_loader_stamp() + fingerprint.encode()).hexdigest()[:40]
+    path = directory / f"trie-{stamp}-{name}.npz"
+    try:
+        with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as stored:
+            return Trie(stored["byte"], stored["end"], stored["id_start"], stored["ids"], int(stored["depth"]))
+    except Exception:  # not there, cut off or damaged: zip files have checksums
+        trie = build()
+    buffer = io.BytesIO()
+    np.savez(buffer, byte=trie.byte, end=trie.end, id_start=trie.id_start, ids=trie.ids, depth=trie.depth)
+    if _cache.write_atomically(path, buffer.getvalue()):
+        _cache.prune(directory, "trie-*.npz", _KEPT_TRIES)
+    return trie
 
 
 def _directory() -> Path | None:

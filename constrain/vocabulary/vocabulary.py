@@ -162,9 +162,11 @@ class Vocabulary:
     @cached_property
     def trie(self) -> Trie:
         """The trie over all ids that have bytes; built on first use."""
+        from constrain.vocabulary.store import cached_trie
         from constrain.vocabulary.trie import build_trie
 
-        return build_trie(self.flat, self.offsets, np.arange(self.size))
+        ids = np.arange(self.size)
+        return cached_trie(self.fingerprint, "all", self.size, lambda: build_trie(self.flat, self.offsets, ids))
 
     @property
     def nbytes(self) -> int:
