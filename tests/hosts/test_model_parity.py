@@ -1,21 +1,16 @@
 """The numpy backend against transformers' reading of the same GGUF file: ids and logits.
 
-Runs where torch, transformers, accelerate and the weights are there; CONSTRAIN_CACHE_DIR says where they were fetched.
+The `smollm2` fixture fetches the weights where they are not cached yet.
 """
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 import pytest
 
-from constrain.runners import CpuRunner, cached_model
+from constrain.runners import CpuRunner, model_path
 
-pytest.importorskip("accelerate")
 torch = pytest.importorskip("torch")
-transformers = pytest.importorskip("transformers")
-pytestmark = pytest.mark.skipif(cached_model() is None, reason="the weights are not in the cache")
 
 TEXTS = [
     "The capital of France is",
@@ -28,18 +23,13 @@ TEXTS = [
 
 
 @pytest.fixture(scope="module")
-def ours():
-    return CpuRunner.from_gguf(cached_model())
+def ours(smollm2):
+    return CpuRunner.from_gguf(model_path())
 
 
 @pytest.fixture(scope="module")
-def theirs():
-    path = cached_model()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        tokenizer = transformers.AutoTokenizer.from_pretrained(path.parent, gguf_file=path.name)
-        model = transformers.AutoModelForCausalLM.from_pretrained(path.parent, gguf_file=path.name, dtype=torch.float32)
-    return tokenizer, model.eval()
+def theirs(smollm2):
+    return smollm2.tokenizer, smollm2.model
 
 
 @pytest.mark.parametrize("text", TEXTS, ids=lambda text: ascii(text[:12]))
