@@ -9,7 +9,7 @@ its own shortest text:
              still gets (what is required, then the cheapest up to the minimum); an array counts its items.
 
 Words of nodes are a least fixpoint over the height of their derivation (a node may contain itself), so a word is the
-least among those of the least height. Texts are deterministic, and close to the shortest.
+least among those of the least height. Texts are deterministic, and close to the shortest; they hold no symbols.
 
 A state without a completion is a dead end: the tests assert that no walk meets one.
 """
@@ -24,7 +24,7 @@ from itertools import islice
 import numpy as np
 
 from ..languages.dfa import DFA
-from .grammar import ArrayShape, Call, Frame, Guard, Lexeme, Node, ObjectShape, Select, Skin, Union, resolve
+from .grammar import SYMBOL, ArrayShape, Call, Frame, Guard, Lexeme, Node, ObjectShape, Select, Skin, Union, resolve
 from .oracle import (
     SHORT_ESCAPES,
     Items,
@@ -328,7 +328,9 @@ def _path(
                 here, part = came[here]
                 parts.append(part)
             return b"".join(reversed(parts))
-        moves: list[tuple[bytes | None, tuple[int, int]]] = [(bytes([b]), (target, at)) for b, target in this.edges]
+        moves: list[tuple[bytes | None, tuple[int, int]]] = [
+            (bytes([b]), (target, at)) for b, target in this.edges if b < SYMBOL
+        ]
         for c in this.calls:
             text, after = call(c, at)
             moves.append((text, (c.returns, after)))
