@@ -14,7 +14,7 @@ symbol: a call that cannot start with an input is not made.
     state         of a layout: guard, flags, whitespace (newlines, base, per level; newlines -1: none), n calls, address of calls,
                   n edges, then per edge: byte, target.     call: select, returning state, node, nullable
     dfa state     byte classes, label, least and most characters to acceptance, words to acceptance (-1: not
-                  counted or too many, D_EVERYTHING: all strings),
+                  to be counted here nor further on, D_EVERYTHING: all strings),
                   mask slot (-1: never, -2: not made yet), then per class its target
     object shape  see O_*            array shape   see Y_*
 

@@ -414,7 +414,9 @@ def _like_any_string(
 
 
 def _word_counts(dfa: DFA) -> NDArray[np.int32]:
-    """Words from each state to acceptance, int32[n_states]; -1 when infinite or more than can be counted."""
+    """Words from each state to acceptance, int32[n_states]; MANY_WORDS when there are more, -1 when that holds of all
+    states that can be reached: then no word needs to be counted on the way, and masks may be ready.
+    """
     n = dfa.n_states
     successors = dfa.table[:, dfa.classes]
     counts = np.full(n, -1, np.int64)
@@ -434,5 +436,11 @@ def _word_counts(dfa: DFA) -> NDArray[np.int32]:
             pending[before] -= 1
             if pending[before] == 0:
                 ready.append(before)
-    counts[counts >= MANY_WORDS] = -1
-    return counts.astype(np.int32)
+    few = (counts >= 0) & (counts < MANY_WORDS)
+    todo = np.flatnonzero(few).tolist()
+    while todo:
+        for before in predecessors[todo.pop()]:
+            if not few[before]:
+                few[before] = True
+                todo.append(before)
+    return np.where(~few, -1, np.where(counts < 0, MANY_WORDS, np.minimum(counts, MANY_WORDS))).astype(np.int32)
