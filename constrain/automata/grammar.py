@@ -25,6 +25,7 @@ from enum import IntEnum
 from ..languages.dfa import DFA
 
 __all__ = [
+    "SYMBOL",
     "ArrayShape",
     "Call",
     "Frame",
@@ -34,7 +35,6 @@ __all__ = [
     "Lazy",
     "Lexeme",
     "Node",
-    "SYMBOL",
     "ObjectShape",
     "Select",
     "Skin",
@@ -92,8 +92,9 @@ class Union(Node):
 
 @dataclass(eq=False)
 class Lazy(Node):
-    """`build` is called once, under the grammar's lock. first, if given, is a superset of the first bytes, with SYMBOL for
-    any symbol.
+    """`build` is called once, under the grammar's lock.
+
+    first, if given, is a superset of the first bytes, with SYMBOL for any symbol.
     """
 
     build: Callable[[], Node]

@@ -122,7 +122,7 @@ def operate(descriptor, operation, a, b):
 
 # Operations, with their arguments a and b
 FILL = 0  # write the mask to E_OUT: a status
-ACCEPT = 1  # read the bytes of token a, or its symbol, as one step, or with b = 0 only find out whether that is allowed: a status
+ACCEPT = 1  # read the bytes or the symbol of token a as one step, or with b = 0 only find out if it may be: a status
 READ = 2  # read E_DATA as one step: a status
 CAN_END = 3  # whether the output may end here: 1 or 0
 UNDO = 4  # take back the last a steps, which must exist

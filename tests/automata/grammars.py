@@ -52,7 +52,8 @@ def byte_vocabulary(*, logits_width: int | None = None, whole_keys: bool = True)
     tokens += [p if whole_keys or not (b'"b":' in p and b"," in p) else None for p in PIECES]
     tokens.append(None)
     width = logits_width or EOS + 70
-    return Vocabulary.from_tokens(tokens, special={"<eos>": EOS, "<|open|>": OPEN, "<|close|>": CLOSE}, eos_token_ids=[EOS], logits_width=width)
+    special = {"<eos>": EOS, "<|open|>": OPEN, "<|close|>": CLOSE}
+    return Vocabulary.from_tokens(tokens, special=special, eos_token_ids=[EOS], logits_width=width)
 
 
 STRING = Lexeme(dfa=ANY_STRING, skin=Skin.JSON_STRING)

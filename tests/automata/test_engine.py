@@ -10,8 +10,8 @@ import pytest
 
 from constrain import Vocabulary
 from constrain.automata.compiled import Grammar
-from constrain.automata.matcher import Matcher
 from constrain.automata.grammar import symbol
+from constrain.automata.matcher import Matcher
 from constrain.automata.oracle import Oracle
 
 from .grammars import EOS, SYMBOLS, byte_vocabulary, random_node
