@@ -21,6 +21,7 @@ from .layout import (
     CALL_RETURNS,
     CALL_SELECT,
     CALL_SIZE,
+    CALL_VARIANT,
     CW,
     DONE,
     EMIT,
@@ -55,10 +56,18 @@ from .layout import (
     O_EXTRA_FIRST,
     O_EXTRA_VALUES,
     O_INITIAL,
+    O_BY_RANK,
     O_KEYS,
+    O_LABELS,
     O_LEXEME,
+    O_MAX,
+    O_MET_BY_EXTRA,
+    O_MET_BY_KEY,
     O_MIN,
     O_MISSING,
+    O_OBLIGATIONS,
+    O_RANK,
+    O_REQUIRED,
     O_VALUES,
     O_WORDS,
     PARENT,
@@ -68,6 +77,7 @@ from .layout import (
     R_REGS,
     R_SIZE,
     R_STATE,
+    REACH,
     READ,
     REGS,
     S_BASE,
@@ -79,6 +89,7 @@ from .layout import (
     S_GUARD,
     S_LEVEL,
     S_NEWLINES,
+    S_PENDING,
     SELECT_ITEM,
     SELECT_KEY,
     SELECT_NODE,
@@ -177,6 +188,75 @@ def read_frame(P, A, C, n, byte):
     return n
 
 
+@kernel("P i i i -> i")
+def value_of(P, shape, label, variant):
+    """The node of the value of a key, such that it meets the obligations of `variant`; -1 for none."""
+    keys = P[shape + O_KEYS]
+    if label < keys:
+        return P[P[shape + O_VALUES] + variant * keys + label]
+    return P[P[shape + O_EXTRA_VALUES] + variant * P[shape + O_LABELS] + label - keys]
+
+
+@kernel("P A i i i i -> b")
+def can_meet(P, A, shape, regs, pending, key):
+    """Whether the obligations `pending` can be met by members that follow the next one, whose key is `key` (the number of
+    declared keys: an additional one; -1: by any that follow).
+    """
+    keys, words, rank = P[shape + O_KEYS], P[shape + O_WORDS], P[shape + O_RANK]
+    room = REACH
+    if P[shape + O_MAX] >= 0:
+        room = P[shape + O_MAX] - A[regs + G_COUNT] - A[regs + G_MISSING]
+        if key == keys or (key >= 0 and bit(P, P[shape + O_REQUIRED], key) == 0):
+            room -= 1
+    place = 0
+    if rank >= 0:
+        before = key if key >= 0 else A[regs + G_KEY]
+        place = 0 if before < 0 else keys if before >= keys else P[rank + before] + 1
+    for u in range(P[shape + O_OBLIGATIONS]):
+        if (pending >> u) & 1 == 0 or ((P[shape + O_MET_BY_EXTRA] >> u) & 1 != 0 and room > 0):
+            continue
+        met_by, found = P[shape + O_MET_BY_KEY] + u * words, False
+        for r in range(place, keys):
+            k = r if rank < 0 else P[P[shape + O_BY_RANK] + r]
+            if bit(P, met_by, k) != 0 and k != key and (room > 0 or bit(P, P[shape + O_REQUIRED], k) != 0):
+                if rank >= 0 or bit(A, regs + G_BITS, k) != 0:
+                    found = True
+                    break
+        if not found:
+            return False
+    return True
+
+
+@kernel("P A i i i -> i")
+def keys_that_meet(P, A, shape, regs, pending):
+    """Registers in which only those keys may follow after which the obligations `pending` can be met; 0 when the arena must
+    grow. Without an order or a maximum these are all.
+    """
+    keys, words = P[shape + O_KEYS], P[shape + O_WORDS]
+    if P[shape + O_MAX] < 0 and P[shape + O_RANK] < 0:
+        return regs
+    fresh = allocate(A, G_BITS + words)
+    if fresh == 0:
+        return 0
+    for k in range(G_BITS + words):
+        A[fresh + k] = A[regs + k]
+    for key in range(keys + 1):
+        extra = key == keys
+        if (A[regs + G_EXTRA] == 0) if extra else (bit(A, regs + G_BITS, key) == 0):
+            continue
+        meets, variant = False, 0
+        while variant <= pending and not meets:
+            if variant & ~pending == 0:
+                if variant == 0 or ((variant & ~P[shape + O_MET_BY_EXTRA] == 0) if extra else value_of(P, shape, key, variant) >= 0):
+                    meets = can_meet(P, A, shape, regs, pending & ~variant, key)
+            variant += 1
+        if not meets and extra:
+            A[fresh + G_EXTRA] = 0
+        elif not meets:
+            A[fresh + G_BITS + (key >> 5)] &= ~(1 << (key & 31))
+    return fresh
+
+
 @kernel("P A i i i -> i")
 def call_target(P, A, call, node, regs):
     """The node that a call calls for these registers, or -1 when none may follow."""
@@ -187,8 +267,7 @@ def call_target(P, A, call, node, regs):
     if select == SELECT_KEY:
         return P[shape + O_LEXEME]
     if select == SELECT_VALUE:
-        label, keys = A[regs + G_KEY], P[shape + O_KEYS]
-        return P[P[shape + O_VALUES] + label] if label < keys else P[P[shape + O_EXTRA_VALUES] + label - keys]
+        return value_of(P, shape, A[regs + G_KEY], P[call + CALL_VARIANT])
     if not may_continue(P, A, SHAPE_ARRAY, shape, regs):
         return -1
     count = A[regs]
@@ -211,6 +290,15 @@ def make_call(P, A, n, call, node, regs, parent, level, byte):
         if regs == 0:
             return n
         A[regs] = count + 1
+    pending = P[returns + S_PENDING]
+    if pending != 0:
+        shape = P[node + F_SHAPE]
+        if P[call + CALL_SELECT] == SELECT_VALUE and not can_meet(P, A, shape, regs, pending, -1):
+            return n
+        if P[call + CALL_SELECT] == SELECT_KEY:
+            regs = keys_that_meet(P, A, shape, regs, pending)
+            if regs == 0:
+                return n
     caller = push_frame(P, A, node, returns, regs, parent, level)
     if caller == 0:
         return n

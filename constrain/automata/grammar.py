@@ -40,6 +40,7 @@ __all__ = [
     "Skin",
     "Space",
     "Union",
+    "Variant",
     "resolve",
     "symbol",
 ]
@@ -103,6 +104,16 @@ class Lazy(Node):
 
 
 @dataclass(eq=False)
+class Variant:
+    """Nodes of members that meet some of an object's obligations, in the order of its keys and extra_values; None where a
+    member cannot.
+    """
+
+    values: tuple[Node | None, ...]
+    extra_values: tuple[Node | None, ...]
+
+
+@dataclass(eq=False)
 class ObjectShape:
     """What the members of an object must be.
 
@@ -112,7 +123,11 @@ class ObjectShape:
     rank:     per key its place when the order of members is fixed (additional keys come last); None: any order.
     extra:    automaton of the additional keys, labelled with an index into extra_values; None: no additional keys.
               A declared key is never an additional one, whatever `extra` accepts. No key occurs twice.
-    The builder has checked that min_members can be reached.
+    variants: for an object with n obligations ("some member must be such"), which its layout tracks (see LayoutState), the
+              2**n - 1 nonempty sets of obligations: variants[d - 1] has the nodes of members that meet those in the bits
+              of d. A key language of labels with variants is infinite. With max_members there is one obligation, and all
+              labels can meet it or none; with several, all but one can be met by an additional key.
+    The builder has checked that min_members can be reached and obligations met.
     """
 
     keys: tuple[bytes, ...] = ()
@@ -124,6 +139,7 @@ class ObjectShape:
     min_members: int = 0
     max_members: int | None = None
     skin: Skin = Skin.JSON_STRING
+    variants: tuple[Variant, ...] = ()
 
 
 @dataclass(eq=False)
@@ -173,17 +189,23 @@ class Call:
     returns: int
     node: Node | None = None
     """Only for Select.NODE."""
+    variant: int = 0
+    """Only for Select.VALUE: the obligations that the value meets, as bits."""
 
 
 @dataclass(frozen=True, eq=False)
 class LayoutState:
-    """edges: byte or symbol -> state. `space`: JSON whitespace may stand here. `final`: the frame may end here."""
+    """edges: byte or symbol -> state. `space`: JSON whitespace may stand here. `final`: the frame may end here.
+
+    pending: the obligations of the shape that are not met yet, as bits.
+    """
 
     edges: tuple[tuple[int, int], ...] = ()
     calls: tuple[Call, ...] = ()
     guard: Guard = Guard.NONE
     space: Space | None = None
     final: bool = False
+    pending: int = 0
 
 
 @dataclass(frozen=True, eq=False)

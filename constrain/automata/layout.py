@@ -11,8 +11,9 @@ symbol: a call that cannot start with an input is not made.
     union         kind, n, then the addresses of its alternatives
     frame         kind, start state, shape kind, shape
     stub          kind, index, address once built (0 before)
-    state         of a layout: guard, flags, whitespace (newlines, base, per level; newlines -1: none), n calls, address of calls,
-                  n edges, then per edge: byte, target.     call: select, returning state, node, nullable
+    state         of a layout: guard, flags, whitespace (newlines, base, per level; newlines -1: none), pending obligations,
+                  n calls, address of calls, n edges, then per edge: byte, target.
+                  call: select, returning state, node, nullable, variant
     dfa state     byte classes, label, least and most characters to acceptance, words to acceptance (-1: not
                   to be counted here nor further on, D_EVERYTHING: all strings),
                   mask slot (-1: never, -2: not made yet), then per class its target
@@ -55,9 +56,9 @@ SHAPE_NONE, SHAPE_OBJECT, SHAPE_ARRAY = 0, 1, 2
 T_INDEX, T_BUILT, T_SIZE = 1, 2, 3
 
 # layout state
-S_GUARD, S_FLAGS, S_NEWLINES, S_BASE, S_LEVEL, S_CALLS, S_CALL_LIST, S_EDGES, S_EDGE_LIST = 0, 1, 2, 3, 4, 5, 6, 7, 8
+S_GUARD, S_FLAGS, S_NEWLINES, S_BASE, S_LEVEL, S_PENDING, S_CALLS, S_CALL_LIST, S_EDGES, S_EDGE_LIST = range(10)
 FLAG_FINAL, FLAG_CLOSED = 1, 2  # may end here; ends here (nothing can follow)
-CALL_SELECT, CALL_RETURNS, CALL_NODE, CALL_NULLABLE, CALL_SIZE = 0, 1, 2, 3, 4
+CALL_SELECT, CALL_RETURNS, CALL_NODE, CALL_NULLABLE, CALL_VARIANT, CALL_SIZE = 0, 1, 2, 3, 4, 5
 SELECT_NODE, SELECT_KEY, SELECT_VALUE, SELECT_ITEM = 0, 1, 2, 3
 GUARD_NONE, GUARD_MORE, GUARD_CLOSE = 0, 1, 2
 
@@ -66,9 +67,12 @@ D_CLASSES, D_LABEL, D_LEAST, D_MOST, D_WORDS, D_MASK, D_NEXT = 0, 1, 2, 3, 4, 5,
 D_EVERYTHING = -2  # D_WORDS of the automaton of all strings
 
 # object shape: declared keys, words of bits, key lexeme, values, required bits, possible bits, initial bits, initially extra?,
-# required count, least, most members, rank of each key (or -1), keys by rank, values of additional keys, their automaton
+# required count, least, most members, rank of each key (or -1), keys by rank, values of additional keys, their automaton, labels;
+# obligations, those that additional keys can meet (bits), per obligation the bits of the declared keys that can.
+# Values: a table per variant, the plain one first.
 O_KEYS, O_WORDS, O_LEXEME, O_VALUES, O_REQUIRED, O_POSSIBLE, O_INITIAL, O_EXTRA_FIRST = 0, 1, 2, 3, 4, 5, 6, 7
-O_MISSING, O_MIN, O_MAX, O_RANK, O_BY_RANK, O_EXTRA_VALUES, O_EXTRA, O_SIZE = 8, 9, 10, 11, 12, 13, 14, 15
+O_MISSING, O_MIN, O_MAX, O_RANK, O_BY_RANK, O_EXTRA_VALUES, O_EXTRA, O_LABELS = 8, 9, 10, 11, 12, 13, 14, 15
+O_OBLIGATIONS, O_MET_BY_EXTRA, O_MET_BY_KEY, O_SIZE = 16, 17, 18, 19
 
 # array shape
 Y_PREFIX_COUNT, Y_PREFIX, Y_REST, Y_MIN, Y_MAX, Y_SIZE = 0, 1, 2, 3, 4, 5

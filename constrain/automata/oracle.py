@@ -30,6 +30,7 @@ from .grammar import (
     Skin,
     Space,
     Union,
+    Variant,
     resolve,
 )
 
@@ -40,6 +41,7 @@ QUOTE, BACKSLASH = ord('"'), ord("\\")
 SHORT_ESCAPES = {ord(k): ord(v) for k, v in zip('"\\/bfnrt', '"\\/\b\f\n\r\t', strict=True)}
 _CONTINUATIONS = bytes(range(0x80, 0xC0))
 _LATELY = 256
+_OTHER = b"\xff"  # stands for an additional key: no text
 HEX = frozenset(b"0123456789abcdefABCDEF")
 
 
@@ -194,7 +196,7 @@ class Oracle:
         parent = thread.caller
         if isinstance(thread.node, _KeyLexeme):
             key, (shape, members) = thread.text.content, parent.object
-            if key not in _allowed_keys(shape, members, [key]):
+            if key not in _allowed_keys(shape, members, [key], parent.layout_state.pending):
                 return
             parent = parent._replace(registers=Members((*members.emitted, key)))
         yield parent
@@ -236,6 +238,8 @@ class Oracle:
         if node is None:
             return
         caller = self._enter_state(after, call.returns)
+        if caller is not None and call.select is Select.VALUE and not _can_meet(caller):
+            return
         if caller is not None:
             yield from self._enter(node, byte, caller)
 
@@ -313,7 +317,7 @@ class Oracle:
         """Whether some word of the lexeme starts with `content`; for keys, some key that may be emitted now."""
         node = thread.lexeme
         if isinstance(node, _KeyLexeme):
-            return _key_viable(*thread.caller.object, content)
+            return _key_viable(*thread.caller.object, content, thread.caller.layout_state.pending)
         if any(word.startswith(content) for word in node.words):
             return True
         return _dfa_viable(node.dfa, content, node.min_chars, node.max_chars)
@@ -372,11 +376,7 @@ def callee(thread: Thread, call: Call) -> tuple[Node | None, Thread]:
     members, (emitted,) = thread.object
     if call.select is Select.KEY:
         return key_lexeme(members), thread
-    key = emitted[-1]
-    if key in members.keys:
-        return members.values[members.keys.index(key)], thread
-    assert members.extra is not None
-    return members.extra_values[members.extra.label(key)], thread
+    return _value(members, emitted[-1], call.variant), thread
 
 
 def children(node: Node) -> Iterator[Node]:
@@ -387,7 +387,9 @@ def children(node: Node) -> Iterator[Node]:
     elif isinstance(node, Frame):
         yield from (resolve(c.node) for s in node.layout.states for c in s.calls if c.node is not None)
         if isinstance(node.shape, ObjectShape):
-            yield from (resolve(v) for v in (*node.shape.values, *node.shape.extra_values) if v is not None)
+            tables: tuple[ObjectShape | Variant, ...] = (node.shape, *node.shape.variants)
+            for table in tables:
+                yield from (resolve(v) for v in (*table.values, *table.extra_values) if v is not None)
         elif isinstance(node.shape, ArrayShape):
             yield from (resolve(v) for v in (*node.shape.prefix, node.shape.rest) if v is not None)
 
@@ -410,11 +412,73 @@ def _may_continue(thread: Thread) -> bool:
     return _key_viable(*thread.object, b"")
 
 
+def _value(shape: ObjectShape, key: bytes, variant: int) -> Node | None:
+    """The node of the value under `key`, such that it meets the obligations in the bits of `variant`."""
+    table = shape.variants[variant - 1] if variant else shape
+    if key in shape.keys:
+        return table.values[shape.keys.index(key)]
+    assert shape.extra is not None
+    return table.extra_values[shape.extra.label(key)]
+
+
+def _extra_values(shape: ObjectShape, variant: int) -> Sequence[Node | None]:
+    return shape.variants[variant - 1].extra_values if variant else shape.extra_values
+
+
+def _choosable(
+    shape: ObjectShape, registers: Members, key: bytes, values: Sequence[Sequence[Node | None]], pending: int
+) -> bool:
+    """Whether `pending` can still be met after a member with that key and, by what it meets, one of values[variant]."""
+    after = Members((*registers.emitted, key))
+    return any(
+        variant & ~pending == 0
+        and any(value is not None for value in values[variant])
+        and _meetable(shape, after, pending & ~variant)
+        for variant in range(pending + 1)
+    )
+
+
+def _can_meet(thread: Thread) -> bool:
+    """Whether the pending obligations of an object can be met by members that follow."""
+    return not thread.layout_state.pending or _meetable(*thread.object, thread.layout_state.pending)
+
+
+def _meetable(shape: ObjectShape, registers: Members, pending: int, planned: frozenset[object] = frozenset()) -> bool:
+    """Whether `pending` can be met by members that follow, of which `planned` are decided: the first obligation is met by
+    one of its keys, the others by the same or in turn.
+    """
+    if not pending:
+        return True
+    emitted, missing = registers.emitted, _missing(shape, registers.emitted)
+    rank = None if shape.rank is None else dict(zip(shape.keys, shape.rank, strict=True))
+    last = -1 if rank is None else max((rank.get(k, len(rank)) for k in emitted), default=-1)
+    for variant in range(1, pending + 1):
+        if variant & ~pending or not variant & pending & -pending:
+            continue
+        table = shape.variants[variant - 1]
+        choices: list[object] = [
+            key
+            for key, value in zip(shape.keys, table.values, strict=True)
+            if value is not None and key not in emitted and key not in planned and (rank is None or rank[key] > last)
+        ]
+        if shape.extra is not None:
+            choices += [(label, len(planned)) for label, value in enumerate(table.extra_values) if value is not None]
+        for choice in choices:
+            plan = planned | {choice}
+            if len(emitted) + len(missing | plan) <= _most(shape.max_members) and _meetable(
+                shape, registers, pending & ~variant, plan
+            ):
+                return True
+    return False
+
+
 def _missing(shape: ObjectShape, emitted: Iterable[bytes]) -> set[bytes]:
     return {k for k, needed in zip(shape.keys, shape.required, strict=True) if needed} - set(emitted)
 
 
-def _allowed_keys(shape: ObjectShape, registers: Members, candidates: Iterable[bytes]) -> set[bytes]:
+def _allowed_keys(
+    shape: ObjectShape, registers: Members, candidates: Iterable[bytes], pending: int = 0
+) -> set[bytes]:
     """The candidates that may be emitted next, such that the object can still be completed."""
     emitted, place = registers.emitted, {k: i for i, k in enumerate(shape.keys)}
     missing = _missing(shape, emitted)
@@ -429,6 +493,10 @@ def _allowed_keys(shape: ObjectShape, registers: Members, candidates: Iterable[b
             continue
         if shape.rank is not None and not _in_order(shape, shape.rank, emitted, key, missing):
             continue
+        if pending:
+            values = [[_value(shape, key, variant)] for variant in range(pending + 1)]
+            if not _choosable(shape, registers, key, values, pending):
+                continue
         result.add(key)
     return result
 
@@ -454,11 +522,14 @@ def _in_order(
     return len(emitted) + 1 + left >= shape.min_members
 
 
-def _key_viable(shape: ObjectShape, registers: Members, content: bytes) -> bool:
+def _key_viable(shape: ObjectShape, registers: Members, content: bytes, pending: int = 0) -> bool:
     """Whether some key that starts with `content` may be emitted next."""
-    if _allowed_keys(shape, registers, [k for k in shape.keys if k.startswith(content)]):
+    if _allowed_keys(shape, registers, [k for k in shape.keys if k.startswith(content)], pending):
         return True
     if shape.extra is None or (state := _state(shape.extra, content)) < 0:
+        return False
+    values = [_extra_values(shape, variant) for variant in range(pending + 1)]
+    if pending and not _choosable(shape, registers, _OTHER, values, pending):
         return False
     emitted, missing = registers.emitted, _missing(shape, registers.emitted)
     if len(emitted) + 1 + len(missing) > _most(shape.max_members) or (shape.rank is not None and missing):

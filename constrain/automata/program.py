@@ -32,6 +32,7 @@ from .grammar import (
     Select,
     Skin,
     Union,
+    Variant,
     resolve,
 )
 from .oracle import nullable
@@ -160,6 +161,10 @@ class Program:
         possible = [v is not None for v in shape.values]
         missing, most = sum(required), -1 if shape.max_members is None else min(shape.max_members, 2**30)
         address = self._reserve(at.O_SIZE)
+        tables: tuple[ObjectShape | Variant, ...] = (shape, *shape.variants)
+        alone = [tables[1 << i] for i in range(len(tables).bit_length() - 1)]  # one obligation each
+        met_by_key = [[v is not None for v in table.values] for table in alone]
+        met_by_extra = [any(v is not None for v in table.extra_values) for table in alone]
         lexeme = self._lexeme(Lexeme(shape.keys, extra, skin=shape.skin), address)
         initial, extra_first = self._initially_allowed(shape, extra is not None)
         by_rank = [0] * n
@@ -172,7 +177,7 @@ class Program:
                 n,
                 (n + 31) // 32,
                 lexeme,
-                self._put([-1 if v is None else self.stub(v) for v in shape.values]),
+                self._put([v for table in tables for v in self._stubs_of(table.values)]),
                 self._put(_bits(required)),
                 self._put(_bits(possible)),
                 self._put(_bits(initial)),
@@ -182,11 +187,18 @@ class Program:
                 most,
                 -1 if shape.rank is None else self._put(shape.rank),
                 -1 if shape.rank is None else self._put(by_rank),
-                self._put([self.stub(v) for v in shape.extra_values]),
+                self._put([v for table in tables for v in self._stubs_of(table.extra_values)]),
                 self._dfa(extra, count_words=True),
+                len(shape.extra_values),
+                len(met_by_key),
+                sum(met << i for i, met in enumerate(met_by_extra)),
+                self._put([word for met in met_by_key for word in _bits(met)]),
             ],
         )
         return address
+
+    def _stubs_of(self, values: Iterable[Node | None]) -> list[int]:
+        return [-1 if value is None else self.stub(value) for value in values]
 
     def _initially_allowed(self, shape: ObjectShape, open_: bool) -> tuple[list[bool], bool]:
         """Which declared keys may come first, and whether an additional one may."""
@@ -241,11 +253,12 @@ class Program:
             assert layout.states[call.returns].guard is Guard.NONE
             empty = call.node is not None and nullable(call.node)
             target = -1 if call.node is None else self.stub(call.node)
-            calls += [int(call.select), places[call.returns], target, int(empty)]
+            calls += [int(call.select), places[call.returns], target, int(empty), call.variant]
         return [
             int(state.guard),
             at.FLAG_FINAL * state.final + at.FLAG_CLOSED * closed,
             *((-1, 0, 0) if space is None else (space.newlines, space.base, space.per_level)),
+            state.pending,
             len(state.calls),
             self._put(calls),
             len(state.edges),

@@ -19,7 +19,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from itertools import islice
+from itertools import islice, product
 from typing import TypeVar
 
 import numpy as np
@@ -36,6 +36,7 @@ from .oracle import (
     _decode_escape,
     _KeyLexeme,
     _next_chars,
+    _value,
 )
 
 __all__ = ["Completer", "Word", "completion"]
@@ -197,26 +198,56 @@ class Completer:
         """Some keys that start with `content` and may be emitted now: required and short ones first."""
         shape, members = frame.object
         required = dict(zip(shape.keys, shape.required, strict=True))
-        declared = _allowed_keys(shape, members, [k for k in shape.keys if k.startswith(content)])
+        pending = frame.layout_state.pending
+        declared = _allowed_keys(shape, members, [k for k in shape.keys if k.startswith(content)], pending)
         keys = sorted(declared, key=lambda k: (not required[k], len(k), k))[:_CANDIDATES]
         if shape.extra is not None and (state := shape.extra.run(content)) >= 0:
             taken = {k[len(content) :] for k in (*shape.keys, *members.emitted) if k.startswith(content)}
             for label in range(len(shape.extra_values)):
                 rests = self._paths(shape.extra, Skin.JSON_STRING, label).words(state, taken)
                 additional = [content + rest for _, rest in islice(rests, 1)]
-                keys += sorted(_allowed_keys(shape, members, additional))
+                keys += sorted(_allowed_keys(shape, members, additional, pending))
         return keys
 
-    def _members(self, shape: ObjectShape, emitted: tuple[bytes, ...], least: int, height: int) -> list[bytes] | None:
+    def _witnesses(
+        self, shape: ObjectShape, emitted: tuple[bytes, ...], pending: int, height: int
+    ) -> Iterator[tuple[bytes, ...]]:
+        """Sets of keys to try that may meet pending obligations, beside members that an object gets anyway: none, then one
+        each.
+        """
+        yield ()
+        choices = []
+        passed = _passed(shape, emitted)
+        for obligation in range(pending.bit_length()):
+            if pending >> obligation & 1:
+                table = shape.variants[(1 << obligation) - 1]
+                found = [
+                    (len(word), key)
+                    for key, value in zip(shape.keys, table.values, strict=True)
+                    if value is not None and key not in passed and (word := self._word(value, height - 1)) is not None
+                ]
+                for label, value in enumerate(table.extra_values):
+                    word = None if value is None else self._word(value, height - 1)
+                    if word is not None and shape.extra is not None:
+                        taken = {*shape.keys, *emitted}
+                        found += islice(self._additional(shape.extra, label, taken, len(word)), len(emitted) + 2)
+                choices.append([key for _, key in sorted(found)[:_CANDIDATES]])
+        if choices:
+            yield from product(*choices)
+
+    def _members(
+        self, shape: ObjectShape, emitted: tuple[bytes, ...], witnesses: tuple[bytes, ...], least: int, height: int
+    ) -> list[bytes] | None:
         """The members that an object still gets, at least `least`, as keys; None when none is known at this height."""
         place = {k: i for i, k in enumerate(shape.keys)}
         chosen = [k for k, needed in zip(shape.keys, shape.required, strict=True) if needed and k not in emitted]
+        chosen += [k for k in dict.fromkeys(witnesses) if k not in chosen]
         wanted = max(least, shape.min_members - len(emitted)) - len(chosen)
         if shape.max_members is not None and len(emitted) + len(chosen) + max(wanted, 0) > shape.max_members:
             return None
         if wanted > 0:
             found = heapq.merge(*self._optional(shape, emitted, height))
-            optional = [key for _, key in islice(found, wanted)]
+            optional = list(islice((key for _, key in found if key not in chosen), wanted))
             if len(optional) < wanted:
                 return None
             chosen += optional
@@ -229,11 +260,9 @@ class Completer:
         self, shape: ObjectShape, emitted: tuple[bytes, ...], height: int
     ) -> Iterator[Iterator[tuple[int, bytes]]]:
         """Ascending lists of (cost, key) of the members that an object may get besides those that are required."""
-        rank = dict(zip(shape.keys, shape.rank, strict=True)) if shape.rank is not None else None
-        begun = max((rank.get(k, len(rank)) for k in emitted), default=-1) if rank is not None else -1
-        declared = []
+        passed, declared = _passed(shape, emitted), []
         for key, value, needed in zip(shape.keys, shape.values, shape.required, strict=True):
-            if needed or value is None or key in emitted or (rank is not None and rank[key] <= begun):
+            if needed or value is None or key in passed:
                 continue
             word = self._word(value, height - 1)
             if word is not None:
@@ -258,11 +287,13 @@ class Completer:
         shape = frame.shape
         if isinstance(shape, ObjectShape):
             assert isinstance(registers, Members)
-            for least in (0, 1):  # one more member than needed where a comma has promised it
-                plan = self._members(shape, registers.emitted, least, height)
-                found = None if plan is None else self._object(frame, shape, state, registers.emitted, plan, height)
-                if found is not None:
-                    return found
+            emitted, pending = registers.emitted, frame.layout.states[state].pending
+            for witnesses in self._witnesses(shape, emitted, pending, height):
+                for least in (0, 1):  # one more member than needed where a comma has promised it
+                    plan = self._members(shape, emitted, witnesses, least, height)
+                    found = None if plan is None else self._object(frame, shape, state, emitted, plan, height)
+                    if found is not None:
+                        return found
             return None
         if isinstance(shape, ArrayShape):
             assert isinstance(registers, Items)
@@ -278,7 +309,8 @@ class Completer:
             if call.select is Select.KEY:
                 return (spell(plan[at]), at + 1) if at < len(plan) else (None, at)
             if call.select is Select.VALUE:
-                return self._word(_value(shape, plan[at - 1] if at else emitted[-1]), height - 1), at
+                value = _value(shape, plan[at - 1] if at else emitted[-1], call.variant)
+                return None if value is None else self._word(value, height - 1), at
             return self._called(call, height), at
 
         def enter(guard: Guard, at: int) -> bool:
@@ -354,12 +386,13 @@ def _path(
     return None
 
 
-def _value(shape: ObjectShape, key: bytes) -> Node:
-    node = shape.values[shape.keys.index(key)] if key in shape.keys else None
-    if node is None:
-        assert shape.extra is not None
-        node = shape.extra_values[shape.extra.label(key)]
-    return node
+def _passed(shape: ObjectShape, emitted: tuple[bytes, ...]) -> set[bytes]:
+    """Declared keys that cannot follow: emitted ones, and those that come before them in a fixed order."""
+    if shape.rank is None or not emitted:
+        return set(emitted)
+    rank = dict(zip(shape.keys, shape.rank, strict=True))
+    begun = max(rank.get(k, len(rank)) for k in emitted)
+    return {k for k in shape.keys if rank[k] <= begun}
 
 
 class _Paths:

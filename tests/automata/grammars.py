@@ -20,9 +20,10 @@ from constrain.automata.grammar import (
     Select,
     Skin,
     Union,
+    Variant,
     symbol,
 )
-from constrain.automata.json_layouts import array_layout, object_layout
+from constrain.automata.json_layouts import array_layout, object_layout, with_obligations
 from constrain.languages.operations import ANY_STRING
 from constrain.languages.pattern import compile_pattern
 
@@ -116,7 +117,34 @@ def _object(rng: random.Random, depth: int) -> Node:
         rng.shuffle(order)
         rank = tuple(order)
     shape = ObjectShape(keys, values, required, rank, extra, extra_values, low, high)
-    return Frame(object_layout(_whitespace(rng)), shape)
+    count = _add_obligations(rng, shape, depth)
+    return Frame(with_obligations(object_layout(_whitespace(rng)), count), shape)
+
+
+def _add_obligations(rng: random.Random, shape: ObjectShape, depth: int) -> int:
+    """Let some member have to be such and such, in up to two ways; how many there are. See ObjectShape for the rules."""
+    endless = shape.extra is not None and shape.extra.char_bounds[1][0] < 0
+    count = rng.choice((0, 0, 0, 1, 1, 2 if shape.max_members is None and endless else 1))
+
+    def node(value: Node | None, likely: float) -> Node | None:
+        return None if value is None or rng.random() > likely else random_node(rng, depth)
+
+    variants = []
+    for met in range(1, 1 << count):
+        extra = tuple(node(v, 0.7 if met > 1 else 1.0) if endless else None for v in shape.extra_values)
+        if met == 1 and count == 1 and rng.random() < 0.5:
+            extra = tuple(None for _ in shape.extra_values)
+        variants.append(Variant(tuple(node(v, 0.6) for v in shape.values), extra))
+    if not count or any(not _can_be_met(shape, variants[(1 << i) - 1]) for i in range(count)):
+        return 0
+    shape.variants = tuple(variants)
+    return count
+
+
+def _can_be_met(shape: ObjectShape, variant: Variant) -> bool:
+    room = shape.max_members is None or sum(shape.required) < shape.max_members
+    by_key = any(v is not None and (room or r) for v, r in zip(variant.values, shape.required, strict=True))
+    return by_key or (room and any(v is not None for v in variant.extra_values))
 
 
 def _tagged(rng: random.Random, depth: int) -> Node:
@@ -148,7 +176,7 @@ def _bare(rng: random.Random, depth: int) -> Node:
     if b"" in shape.keys or (shape.extra is not None and shape.extra.accepts(b"")):
         return frame
     shape.skin = Skin.RAW
-    return Frame(BARE, shape)
+    return Frame(with_obligations(BARE, len(shape.variants).bit_length()), shape)
 
 
 def _array(rng: random.Random, depth: int) -> Node:
