@@ -9,14 +9,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..automata.grammar import ArrayShape, Frame, Lazy, Lexeme, Node, ObjectShape, Skin, Union
-from ..automata.json_layouts import array_layout, object_layout
+from ..automata.grammar import ArrayShape, Frame, Lazy, Lexeme, Node, ObjectShape, Skin, Union, Variant
+from ..automata.json_layouts import array_layout, object_layout, with_obligations
 from ..languages import operations
 from ..languages.dfa import DFA
+from ..languages.operations import ANY_STRING
 from ..languages.words import words
 from .counting import unrolled
 from .forms import FALSE, NULL, TRUE, Form, Goal, Items, Kind, Members
 from .goals import fields
+from .keys import Choice
 from .normal import Normaliser
 from .strings import Strings, encodable, encoded
 
@@ -130,38 +132,46 @@ class Builder:
 
     def _object(self, members: Members) -> Node:
         normaliser = self.normaliser
-        inhabited, member = normaliser.emptiness.inhabited, normaliser.algebra.member
+        inhabited = normaliser.emptiness.inhabited
         members = normaliser.closed(members)
-        extra, goals = normaliser.keys.undeclared(members, inhabited)
-        order: dict[str, Goal] = {}
+        extra, choices = normaliser.keys.undeclared(members, inhabited)
+        order: dict[str, Choice] = {}
         for key in (*members.declared, *members.required):
             if key not in order and encodable(key):
-                order[key] = member(members, key)
-        if extra is not None and (members.names or any(rule.patterns for rule in members.rules)):
+                order[key] = normaliser.variants(members, key)
+        if extra is not None and extra is not ANY_STRING:
             finite = words(extra, _FINITE_KEYS + len(order))
             if finite is not None:
                 for word in finite:
-                    order.setdefault(word.decode(), goals[extra.label(word)])
-                extra = None
+                    order.setdefault(word.decode(), choices[extra.label(word)])
+                extra, choices = None, []
+        possible = {key: inhabited(choice[0]) for key, choice in order.items()}
         rank = {key: i for i, key in enumerate(order)}
-        entries = []
-        for key, goal in order.items():
-            value = self.later(goal) if inhabited(goal) else None
-            if value is not None or extra is not None:
-                entries.append((key.encode(), value, key in members.required, rank[key]))
-        entries.sort(key=lambda entry: entry[0])
-        keys, values, required, ranks = zip(*entries, strict=True) if entries else ((), (), (), ())
+        kept = sorted((k for k in order if possible[k] or extra is not None), key=str.encode)
+        tables = [
+            Variant(
+                tuple(self._maybe(order[key][variant]) for key in kept),
+                tuple(self._maybe(choice[variant]) for choice in choices),
+            )
+            for variant in range(1 << len(members.some))
+        ]
+        plain = tables[0]
         shape = ObjectShape(
-            keys,
-            values,
-            required,
-            ranks if self.ordered else None,
+            tuple(key.encode() for key in kept),
+            plain.values,
+            tuple(key in members.required for key in kept),
+            tuple(rank[key] for key in kept) if self.ordered else None,
             extra,
-            tuple(self.later(goal) for goal in goals) if extra is not None else (),
+            tuple(value for value in plain.extra_values if value is not None),
             max(members.low, 0),
             members.high,
+            variants=tuple(tables[1:]),
         )
-        return Frame(self.object_layout, shape)
+        layout = self.object_layout
+        return Frame(with_obligations(layout, len(members.some)) if members.some else layout, shape)
+
+    def _maybe(self, goal: Goal) -> Node | None:
+        return self.later(goal) if self.normaliser.emptiness.inhabited(goal) else None
 
 
 def first_bytes(goal: Goal) -> frozenset[int] | None:

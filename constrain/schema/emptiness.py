@@ -84,6 +84,8 @@ class Emptiness:
             return False
         if not all(value(member(members, key)) for key in members.required):
             return False
+        if not all(self._met(members, i, value) for i in range(len(members.some))):
+            return False
         missing = members.low - len(members.required)
         if missing <= 0:
             return True
@@ -93,6 +95,15 @@ class Emptiness:
                 if missing == 0:
                     return True
         return self.normaliser.keys.more_than(members, missing - 1, value)
+
+    def _met(self, members: Members, index: int, value: Callable[[Goal], bool]) -> bool:
+        """Whether some member can meet an obligation."""
+        algebra, conj = self.normaliser.algebra, self.normaliser.goals.conj
+        room = members.high is None or len(members.required) < members.high
+        for key in {**members.declared, **members.required} if room else members.required:
+            if value(conj(algebra.member(members, key), algebra.breaking(members.some[index], key))):
+                return True
+        return room and any(value(choice[1 << index]) for choice in self.normaliser.keys.undeclared(members, value)[1])
 
     def _items(self, items: Items, value: Callable[[Goal], bool]) -> bool:
         if items.high is not None and items.low > items.high:

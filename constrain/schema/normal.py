@@ -29,7 +29,7 @@ from .document import Document, Location
 from .emptiness import Emptiness
 from .forms import FALSE, NULL, TRUE, Contains, Form, Goal, Items, Kind, Members, Rule
 from .goals import Goals, fields
-from .keys import Keys
+from .keys import Choice, Keys
 from .options import Options
 from .report import Report
 from .signals import InProgress, Refusal
@@ -44,6 +44,7 @@ _OBJECT = frozenset(
 )
 _ARRAY = frozenset("items prefixItems additionalItems minItems maxItems uniqueItems contains".split())
 _BRANCHING = frozenset("anyOf oneOf if not dependencies dependentSchemas dependentRequired".split())
+_MAX_OBLIGATIONS = 3
 _UNEVALUATED = frozenset(("unevaluatedProperties", "unevaluatedItems"))
 
 
@@ -402,9 +403,12 @@ class Normaliser:
             self.numerals.settle(form.numbers)
             below: list[Goal] = []
             for members in form.objects:
-                below += [self.algebra.member(members, key) for key in {**members.declared, **members.required}]
-                if members.names or any(rule.patterns for rule in members.rules):
-                    below += self.keys.undeclared(self.closed(members), self.emptiness.inhabited)[1]
+                closed = self.closed(members)
+                for key in {**members.declared, **members.required}:
+                    below += self.variants(members, key)
+                if members.some or members.names or any(rule.patterns for rule in members.rules):
+                    choices = self.keys.undeclared(closed, self.emptiness.inhabited)[1]
+                    below += [goal for choice in choices for goal in choice]
                 else:
                     below += self.algebra.rest_goals(members)
             for items in form.arrays:
@@ -416,6 +420,11 @@ class Normaliser:
             seen.update(fresh)
             stack += reversed(fresh)
 
+    def variants(self, members: Members, key: str) -> Choice:
+        """What the value under a declared key must satisfy, plainly and to meet obligations."""
+        breaking = [self.algebra.breaking(some, key) for some in members.some]
+        return self.keys.variants(self.algebra.member(members, key), breaking)
+
     def settled(self, goal: Goal) -> Form:
         """The form with shapes that a grammar can run. SchemaError for what cannot be."""
         form = self.form(goal)
@@ -424,9 +433,27 @@ class Normaliser:
             arrays = tuple(settled for shape in arrays for settled in self._settle(shape))
         if self.options.additional_properties is False and any(m.declared and not m.states_rest for m in objects):
             objects = tuple(map(self.closed, objects))
+        for members in objects:
+            if members.some:
+                self._check_obligations(members)
         return (
             form if arrays is form.arrays and objects is form.objects else replace(form, arrays=arrays, objects=objects)
         )
+
+    def _check_obligations(self, members: Members) -> None:
+        """Refuse what registers cannot track (see ObjectShape.variants)."""
+        _, choices = self.keys.undeclared(members, self.emptiness.inhabited)
+        inhabited, reason = self.emptiness.inhabited, ""
+        met = [[inhabited(choice[1 << i]) for choice in choices] for i in range(len(members.some))]
+        if len(members.some) > _MAX_OBLIGATIONS:
+            reason = f"more than {_MAX_OBLIGATIONS} negated rules about undeclared members of one object"
+        elif members.high is not None and (len(members.some) > 1 or len(set(met[0])) > 1):
+            reason = "with maxProperties, undeclared members that fail in different ways"
+        elif sum(not any(able) for able in met) > 1:
+            reason = "several negated rules that only declared members can break"
+        if reason:
+            places = [place for some in members.some if (place := some.location()) is not None]
+            self.refuse(places[0] if places else self.document.root, "", f"would need, under not or oneOf, {reason}")
 
     def closed(self, members: Members) -> Members:
         """With `additional_properties=False`, objects that declare members and say nothing about others have no
