@@ -125,7 +125,7 @@ class ObjectShape:
               A declared key is never an additional one, whatever `extra` accepts. No key occurs twice.
     variants: for an object with n obligations ("some member must be such"), which its layout tracks (see LayoutState), the
               2**n - 1 nonempty sets of obligations: variants[d - 1] has the nodes of members that meet those in the bits
-              of d. A key language of labels with variants is infinite. With max_members there is one obligation, and all
+              of d; what can meet them can meet a part of them. A key language of labels with variants is infinite. With max_members there is one obligation, and all
               labels can meet it or none; with several, all but one can be met by an additional key.
     The builder has checked that min_members can be reached and obligations met.
     """

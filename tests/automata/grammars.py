@@ -129,12 +129,15 @@ def _add_obligations(rng: random.Random, shape: ObjectShape, depth: int) -> int:
     def node(value: Node | None, likely: float) -> Node | None:
         return None if value is None or rng.random() > likely else random_node(rng, depth)
 
-    variants = []
+    variants: list[Variant] = []
     for met in range(1, 1 << count):
-        extra = tuple(node(v, 0.7 if met > 1 else 1.0) if endless else None for v in shape.extra_values)
-        if met == 1 and count == 1 and rng.random() < 0.5:
-            extra = tuple(None for _ in shape.extra_values)
-        variants.append(Variant(tuple(node(v, 0.6) for v in shape.values), extra))
+        others = variants[:2] if met == 3 else []
+        values = [v if all(o.values[i] for o in others) else None for i, v in enumerate(shape.values)]
+        extra = [v if all(o.extra_values[i] for o in others) else None for i, v in enumerate(shape.extra_values)]
+        by_extra = endless and rng.random() < (0.7 if met > 1 or count == 1 else 1.0)
+        variants.append(
+            Variant(tuple(node(v, 0.6) for v in values), tuple(node(v, 1.0) if by_extra else None for v in extra))
+        )
     if not count or any(not _can_be_met(shape, variants[(1 << i) - 1]) for i in range(count)):
         return 0
     shape.variants = tuple(variants)
