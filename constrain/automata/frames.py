@@ -77,6 +77,7 @@ from .layout import (
     R_REGS,
     R_SIZE,
     R_STATE,
+    R_UNIQUE,
     REACH,
     READ,
     REGS,
@@ -103,11 +104,16 @@ from .layout import (
     TEXT,
     U_COUNT,
     U_FIRST,
+    U_ITEM,
+    U_ITEMS,
+    U_OPEN,
+    U_SIZE,
     Y_MAX,
     Y_MIN,
     Y_PREFIX,
     Y_PREFIX_COUNT,
     Y_REST,
+    Y_UNIQUE,
 )
 from .lexemes import (
     allocate,
@@ -117,6 +123,7 @@ from .lexemes import (
     viable,
 )
 from .rows import emit, push_return, push_scratch, set_row
+from .uniqueness import next_item
 
 
 @kernel("P A i i i -> b")
@@ -157,8 +164,8 @@ def move(P, A, C, n, node, state, regs, parent, level):
     return n
 
 
-@kernel("P A C i i -> i")
-def read_frame(P, A, C, n, byte):
+@kernel("P A C T i i -> i")
+def read_frame(P, A, C, T, n, byte):
     """A frame reads whitespace, takes its edges and makes its calls. Returns the scratch count."""
     row = A_SCRATCH + n * CW
     node, state = A[row + NODE], A[row + STATE]
@@ -181,7 +188,7 @@ def read_frame(P, A, C, n, byte):
         edge += 2
     call = P[state + S_CALL_LIST]
     for _ in range(P[state + S_CALLS]):
-        n = make_call(P, A, n, call, node, regs, parent, level, byte)
+        n = make_call(P, A, T, n, call, node, regs, parent, level, byte)
         call += CALL_SIZE
     if P[state + S_FLAGS] & FLAG_FINAL != 0:
         n = push_return(A, n, parent, READ)
@@ -274,8 +281,8 @@ def call_target(P, A, call, node, regs):
     return P[P[shape + Y_PREFIX] + count] if count < P[shape + Y_PREFIX_COUNT] else P[shape + Y_REST]
 
 
-@kernel("P A i i i i i i i -> i")
-def make_call(P, A, n, call, node, regs, parent, level, byte):
+@kernel("P A T i i i i i i i -> i")
+def make_call(P, A, T, n, call, node, regs, parent, level, byte):
     """Push what a call leads to: its node, asked to start with the byte, and for a node that may be empty also the
     state after it. Returns the scratch count."""
     returns, target = P[call + CALL_RETURNS], call_target(P, A, call, node, regs)
@@ -285,11 +292,11 @@ def make_call(P, A, n, call, node, regs, parent, level, byte):
     if target < 0 or not starts_with_byte(P, target, byte):
         return n
     if P[call + CALL_SELECT] == SELECT_ITEM:
-        count = A[regs]
-        regs = allocate(A, 1)
+        old = regs
+        regs = next_item(A, T, old) if P[P[node + F_SHAPE] + Y_UNIQUE] != 0 else allocate(A, 1)
         if regs == 0:
             return n
-        A[regs] = count + 1
+        A[regs] = A[old] + 1
     pending = P[returns + S_PENDING]
     if pending != 0:
         shape = P[node + F_SHAPE]
@@ -324,6 +331,10 @@ def push_frame(P, A, node, returns, regs, parent, level):
         A[caller + R_REGS] = regs
         A[caller + R_PARENT] = parent
         A[caller + R_LEVEL] = level
+        if P[node + F_SHAPE_KIND] == SHAPE_ARRAY and P[P[node + F_SHAPE] + Y_UNIQUE] != 0:
+            A[caller + R_UNIQUE] = caller
+        else:
+            A[caller + R_UNIQUE] = A[parent + R_UNIQUE] if parent >= 0 else 0
         store_hash(A, caller, row_hash(P, A, node, returns, regs, parent))
     return caller
 
@@ -387,9 +398,11 @@ def first_registers(P, A, node):
                 A[regs + G_BITS + k] = P[P[shape + O_INITIAL] + k]
         return regs
     if P[node + F_SHAPE_KIND] == SHAPE_ARRAY:
-        regs = allocate(A, 1)
+        regs = allocate(A, U_SIZE if P[shape + Y_UNIQUE] != 0 else 1)
         if regs != 0:
             A[regs] = 0
+            if P[shape + Y_UNIQUE] != 0:
+                A[regs + U_ITEM], A[regs + U_ITEMS], A[regs + U_OPEN] = -1, 0, A[A_POS]
         return regs
     return -1
 

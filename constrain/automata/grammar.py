@@ -127,6 +127,7 @@ class ObjectShape:
               2**n - 1 nonempty sets of obligations: variants[d - 1] has the nodes of members that meet those in the bits
               of d; what can meet them can meet a part of them. A key language of labels with variants is infinite. With max_members there is one obligation, and all
               labels can meet it or none; with several, all but one can be met by an additional key.
+    endless:  per key, or empty: whether its value is surely one of infinitely many; a help to unique arrays around.
     The builder has checked that min_members can be reached and obligations met.
     """
 
@@ -140,12 +141,15 @@ class ObjectShape:
     max_members: int | None = None
     skin: Skin = Skin.JSON_STRING
     variants: tuple[Variant, ...] = ()
+    endless: tuple[bool, ...] = ()
 
 
 @dataclass(eq=False)
 class ArrayShape:
     """Item i follows prefix[i], later ones `rest` (None: no further items).
 
+    unique:  no two items are equal, as JSON values; the layout is that of JSON.
+    endless: each item is surely one of infinitely many values (only used where `unique`).
     The builder has checked that min_items can be reached.
     """
 
@@ -153,6 +157,8 @@ class ArrayShape:
     rest: Node | None = None
     min_items: int = 0
     max_items: int | None = None
+    unique: bool = False
+    endless: bool = False
 
 
 class Select(IntEnum):

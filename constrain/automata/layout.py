@@ -21,11 +21,13 @@ symbol: a call that cannot start with an input is not made.
 
 ARENA (one per matcher): a header, scratch space, then frames and registers, immutable once written (a persistent stack):
 
-    frame row         node, state to return to, registers, parent row (-1: the root's caller), level, hash of the row and all
-                      below it (62 bits in two ints, 0: must not be used)
+    frame row         node, state to return to, registers, parent row (-1: the root's caller), level, row of the innermost
+                      unique array around what it called (itself, perhaps; 0: none), hash of the row and all below it (62 bits in two ints, 0: must not be used)
     object registers  emitted count, label of the current key, required keys missing, emitted additional keys (linked, 0: none),
                       whether an additional key may follow, then a bit per declared key: may it follow?
-    array registers   emitted count
+    array registers   emitted count; of a unique array also: where its last item begins, the items before (linked, 0: none), where
+                      the array begins
+    item              next, where it begins, hash of its value (2 ints)
     additional key    next, hash, n bytes, packed bytes
 
 CONFIGURATIONS (one array per matcher): rows of CW ints, one per parallel thread.
@@ -68,29 +70,35 @@ D_EVERYTHING = -2  # D_WORDS of the automaton of all strings
 
 # object shape: declared keys, words of bits, key lexeme, values, required bits, possible bits, initial bits, initially extra?,
 # required count, least, most members, rank of each key (or -1), keys by rank, values of additional keys, their automaton, labels;
-# obligations, those that additional keys can meet (bits), per obligation the bits of the declared keys that can.
+# obligations, those that additional keys can meet (bits), per obligation the bits of the declared keys that can; bits of the
+# declared keys whose value is surely one of infinitely many.
 # Values: a table per variant, the plain one first.
 O_KEYS, O_WORDS, O_LEXEME, O_VALUES, O_REQUIRED, O_POSSIBLE, O_INITIAL, O_EXTRA_FIRST = 0, 1, 2, 3, 4, 5, 6, 7
 O_MISSING, O_MIN, O_MAX, O_RANK, O_BY_RANK, O_EXTRA_VALUES, O_EXTRA, O_LABELS = 8, 9, 10, 11, 12, 13, 14, 15
-O_OBLIGATIONS, O_MET_BY_EXTRA, O_MET_BY_KEY, O_SIZE = 16, 17, 18, 19
+O_OBLIGATIONS, O_MET_BY_EXTRA, O_MET_BY_KEY, O_ENDLESS, O_SIZE = 16, 17, 18, 19, 20
 
 # array shape
-Y_PREFIX_COUNT, Y_PREFIX, Y_REST, Y_MIN, Y_MAX, Y_SIZE = 0, 1, 2, 3, 4, 5
+Y_PREFIX_COUNT, Y_PREFIX, Y_REST, Y_MIN, Y_MAX, Y_UNIQUE, Y_ENDLESS, Y_SIZE = range(8)
 
 # arena: header
 A_TOP, A_OUT, A_STATUS, A_NEED, A_BEGIN, A_END, A_POS, A_TOKENS, A_WANTED, A_WALK, A_WHOLE_KEYS = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10
-A_FIRST = 16  # 8 ints: the bytes that can come first
-A_NEEDED, NEED_CAP = 24, 64  # addresses of stubs that a step wanted
+A_UNIQUE, A_ASKED = 11, 12  # is some array unique?; the question of NEED_VERDICT: frame, text from .. to, its hash (2 ints)
+A_FIRST = 17  # 8 ints: the bytes that can come first
+A_NEEDED, NEED_CAP = 25, 64  # addresses of stubs that a step wanted
 A_CURRENT = A_NEEDED + NEED_CAP
 CW = 12
 SCRATCH_CAP = 96
 A_SCRATCH = A_CURRENT + CW
-ARENA = A_SCRATCH + SCRATCH_CAP * CW
+A_VERDICTS, VERDICT_SLOTS = A_SCRATCH + SCRATCH_CAP * CW, 128  # hash of a question (2 ints), answer
+ARENA = A_VERDICTS + 3 * VERDICT_SLOTS
 
 # arena: rows
-R_NODE, R_STATE, R_REGS, R_PARENT, R_LEVEL, R_HASH, R_SIZE = 0, 1, 2, 3, 4, 5, 7
+R_NODE, R_STATE, R_REGS, R_PARENT, R_LEVEL, R_UNIQUE, R_HASH, R_SIZE = 0, 1, 2, 3, 4, 5, 6, 8
 G_COUNT, G_KEY, G_MISSING, G_EXTRAS, G_EXTRA, G_BITS = 0, 1, 2, 3, 4, 5
 X_NEXT, X_HASH, X_BYTES, X_DATA = 0, 1, 2, 3
+U_ITEM, U_ITEMS, U_OPEN, U_SIZE = 1, 2, 3, 4
+V_NEXT, V_START, V_HASH, V_SIZE = 0, 1, 2, 4
+C_SIZE = 5
 
 # configuration; a frame keeps its whitespace run where a lexeme keeps its interval of words
 NODE, STATE, LO, HI, DEPTH, ESC, CHARS, HASH, TEXT, REGS, PARENT, LEVEL = range(12)
@@ -104,7 +112,7 @@ FORK = -7  # R_NODE of an arena row that stands for two frames to return to: R_S
 
 # status of a step
 OK, NEED_NODES, NEED_ARENA, NEED_CONFIGS, NEED_TEXT, NEED_MASK = 0, 1, 2, 3, 4, 5
-TOO_MANY_THREADS, REFUSED, WALKED = 6, 7, 8
+TOO_MANY_THREADS, REFUSED, WALKED, NEED_VERDICT = 6, 7, 8, 9
 
 # DESCRIPTOR (one per matcher, int64): (address, length) of every array that a step touches, then scalars. A trie takes four
 # pairs in a row. E_OUT and E_DATA: what an operation writes (a mask row) and reads (bytes). E_ADVANCE and E_OPERATE are the

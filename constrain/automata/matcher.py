@@ -67,6 +67,7 @@ class Matcher:
         arena[: at.ARENA] = 0
         arena[at.A_TOP] = at.ARENA
         arena[at.A_WHOLE_KEYS] = self._index.whole_keys
+        arena[at.A_UNIQUE] = bool(self.grammar.program.unique)
         self._configs[: at.CW] = 0
         self._configs[[at.NODE, at.STATE]] = self.grammar.program.entry
         self._configs[[at.REGS, at.PARENT, at.TEXT, at.LEVEL]] = -1
@@ -334,9 +335,18 @@ class Matcher:
             self._text = _grown(self._text, used + text + self.vocabulary.trie.depth + 8)
             self._history = _grown(self._history, (int(self._arena[at.A_TOKENS]) + 2) * H_SIZE)
             self._configs = _grown(self._configs, (int(self._arena[at.A_END]) + 2) * at.CW)
+        elif status == at.NEED_VERDICT:
+            self._ask()
         elif status == at.TOO_MANY_THREADS:
             raise LimitError("max_threads", self.grammar.limits.max_threads, "parallel readings of the output so far")
         self._describe()
+
+    def _ask(self) -> None:
+        """Answer a kernel's question whether the items of a unique array can all be different."""
+        frame, start, stop, *wide = self._arena[at.A_ASKED : at.A_ASKED + 5].tolist()
+        alive = self.grammar.can_differ(frame, self._text[start:stop].tobytes())
+        slot = at.A_VERDICTS + (wide[0] & (at.VERDICT_SLOTS - 1)) * 3
+        self._arena[slot : slot + 3] = [*wide, alive]
 
     def _check_alive(self, mask: NDArray[np.int32]) -> None:
         """In a vocabulary that lacks bytes, a completion may exist that no token can begin: say so, never an empty mask."""
@@ -385,6 +395,7 @@ class Matcher:
         desc[: 2 * len(arrays)] = [x for a in arrays for x in (a.ctypes.data, a.size)]
         desc[at.E_SYMBOLS : at.E_SYMBOLS + 2] = self._symbols.ctypes.data, self._symbols.size
         desc[at.E_WORDS] = index.words
+        self._arena[at.A_UNIQUE] = bool(self.grammar.program.unique)
         desc[at.E_THREADS] = self.grammar.limits.max_threads
         desc[at.E_ADVANCE], desc[at.E_OPERATE] = kernels.ADVANCE, kernels.OPERATE
         desc[at.E_SELF] = desc.ctypes.data

@@ -10,10 +10,13 @@ A *thread* is one way to read the text so far: a node, a position in it, its reg
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from decimal import Decimal
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..languages.dfa import DFA
 from .grammar import (
@@ -34,7 +37,10 @@ from .grammar import (
     resolve,
 )
 
-__all__ = ["Items", "Members", "Oracle", "Thread", "callee", "children", "key_lexeme", "nullable"]
+if TYPE_CHECKING:
+    from .values import Values
+
+__all__ = ["Items", "Members", "Oracle", "Thread", "callee", "children", "key_lexeme", "nullable", "value_of"]
 
 BLANKS = b" \t\n\r"
 QUOTE, BACKSLASH = ord('"'), ord("\\")
@@ -52,9 +58,13 @@ class Members(NamedTuple):
 
 
 class Items(NamedTuple):
-    """Registers of an array frame: how many items were begun."""
+    """Registers of an array frame: how many items were begun; of a unique one also the values of those that have ended, and
+    the text of the one under way.
+    """
 
     begun: int = 0
+    values: tuple[object, ...] = ()
+    text: bytes | None = None
 
 
 class Text(NamedTuple):
@@ -78,6 +88,7 @@ class Thread(NamedTuple):
     registers: Members | Items | None
     parent: Thread | None  # the calling frame, already moved to the state that it returns to
     depth: int
+    unique: int = -1  # depth of the innermost unique array around, this frame included; -1: none
 
     # The fields as what they are in a lexeme, in a frame, and in the frame of an object or an array.
 
@@ -155,7 +166,8 @@ class Oracle:
     def advance(self, threads: Iterable[Thread], byte: int) -> list[Thread]:
         """Every way to read one more byte or symbol; equal threads are merged."""
         ready = (u for thread in threads for u in self.closure(thread))
-        return list(dict.fromkeys(t for u in ready for t in self._consume(u, byte)))
+        read = dict.fromkeys(_recorded(t, byte) for u in ready for t in self._consume(u, byte))
+        return [t for t in read if self._can_differ(t)]
 
     def is_accepting(self, threads: Iterable[Thread]) -> bool:
         return any(u is DONE for thread in threads for u in self.closure(thread))
@@ -170,6 +182,16 @@ class Oracle:
                 if other not in seen:
                     seen.add(other)
                     todo.append(other)
+
+    def _can_differ(self, thread: Thread) -> bool:
+        """Whether all items of unique arrays that are under way, or have to come, can end unlike earlier ones."""
+        return thread.node is None or thread.unique < 0 or self._values.can_differ(thread)
+
+    @cached_property
+    def _values(self) -> Values:
+        from .values import Values
+
+        return Values(self)
 
     # One step without input ------------------------------------------------------------------------------------------
 
@@ -191,9 +213,17 @@ class Oracle:
                     if moved is not None:
                         yield moved
 
-    def _return(self, thread: Thread) -> Iterator[Thread]:
-        """Give control back to the calling frame; a key is recorded there, if it may be."""
+    def _return(self, thread: Thread, last: bytes = b"") -> Iterator[Thread]:
+        """Give control back to the calling frame; a key or an item is recorded there, if it may be. last: what was just read,
+        and is not recorded yet.
+        """
         parent = thread.caller
+        if isinstance(parent.registers, Items) and parent.registers.text is not None:
+            begun, values, text = parent.registers
+            value = value_of((text or b"") + last)
+            if value in values:
+                return
+            parent = parent._replace(registers=Items(begun, (*values, value)))
         if isinstance(thread.node, _KeyLexeme):
             key, (shape, members) = thread.text.content, parent.object
             if key not in _allowed_keys(shape, members, [key], parent.layout_state.pending):
@@ -251,16 +281,19 @@ class Oracle:
                 yield from self._enter(alternative, byte, parent)
         elif isinstance(node, Lexeme):
             if node.skin is Skin.RAW:
-                yield from self._consume_text(Thread(node, Text(), None, parent, parent.depth + 1), byte)
+                yield from self._consume_text(Thread(node, Text(), None, parent, parent.depth + 1, parent.unique), byte)
             elif byte == QUOTE:
-                thread = Thread(node, Text(), None, parent, parent.depth + 1)
+                thread = Thread(node, Text(), None, parent, parent.depth + 1, parent.unique)
                 if self._viable(thread, b""):
                     yield thread
         elif isinstance(node, Frame):
             registers: Members | Items | None = None
             if node.shape is not None:
                 registers = Members() if isinstance(node.shape, ObjectShape) else Items()
-            yield from self._consume(Thread(node, Place(), registers, parent, parent.depth + 1), byte)
+            unique = isinstance(node.shape, ArrayShape) and node.shape.unique
+            depth = parent.depth + 1
+            thread = Thread(node, Place(), registers, parent, depth, depth if unique else parent.unique)
+            yield from self._consume(thread, byte)
 
     def _enter_state(self, thread: Thread, target: int) -> Thread | None:
         """The frame in another layout state, if that state's guard lets it in."""
@@ -298,7 +331,7 @@ class Oracle:
                 yield thread._replace(position=Text(content, b"\\"))
         elif byte == QUOTE:
             if self._label(thread) >= 0:
-                yield from self._return(thread)
+                yield from self._return(thread, bytes([byte]))
         elif byte >= 0x20 and self._viable(thread, content + bytes([byte])):
             yield thread._replace(position=Text(content + bytes([byte])))
 
@@ -325,6 +358,30 @@ class Oracle:
     def _some_char(self, thread: Thread, content: bytes, low: int, high: int) -> bool:
         """Whether the content can go on with some character in low..high (not a surrogate)."""
         return any(self._viable(thread, content + c) for c in _next_chars(thread, content, low, high))
+
+
+def _recorded(thread: Thread, byte: int) -> Thread:
+    """The thread, with one more byte in the text of all items that it is in."""
+    if thread.node is None or thread.unique < 0 or thread.parent is None or thread.parent.unique < 0:
+        return thread
+    parent = _recorded(thread.parent, byte)
+    if isinstance(parent.registers, Items) and parent.registers.text is not None:
+        text = parent.registers.text + bytes([byte & 255])
+        parent = parent._replace(registers=parent.registers._replace(text=text))
+    return thread._replace(parent=parent)
+
+
+def value_of(text: bytes) -> object:
+    """A hashable form of a JSON text: equal for equal values, whatever their spelling and the order of members."""
+    return _hashable(json.loads(text, parse_float=Decimal, parse_int=Decimal))
+
+
+def _hashable(value: object) -> object:
+    if isinstance(value, list):
+        return ("array", *map(_hashable, value))
+    if isinstance(value, dict):
+        return ("object", frozenset((key, _hashable(item)) for key, item in value.items()))
+    return ("bool", value) if isinstance(value, bool) else value
 
 
 class _Root(Node):
@@ -368,11 +425,11 @@ def callee(thread: Thread, call: Call) -> tuple[Node | None, Thread]:
     if call.select is Select.NODE:
         return call.node, thread
     if call.select is Select.ITEM:
-        shape, (begun,) = thread.array
+        shape, (begun, values, _) = thread.array
         if not _may_continue(thread):
             return None, thread
         item = shape.prefix[begun] if begun < len(shape.prefix) else shape.rest
-        return item, thread._replace(registers=Items(begun + 1))
+        return item, thread._replace(registers=Items(begun + 1, values, b"" if shape.unique else None))
     members, (emitted,) = thread.object
     if call.select is Select.KEY:
         return key_lexeme(members), thread
@@ -399,7 +456,7 @@ def children(node: Node) -> Iterator[Node]:
 
 def _may_close(thread: Thread) -> bool:
     if isinstance(thread.frame.shape, ArrayShape):
-        shape, (begun,) = thread.array
+        shape, (begun, *_) = thread.array
         return begun >= shape.min_items
     members, (emitted,) = thread.object
     return len(emitted) >= members.min_members and not _missing(members, emitted)
@@ -407,7 +464,7 @@ def _may_close(thread: Thread) -> bool:
 
 def _may_continue(thread: Thread) -> bool:
     if isinstance(thread.frame.shape, ArrayShape):
-        shape, (begun,) = thread.array
+        shape, (begun, *_) = thread.array
         return (begun < len(shape.prefix) or shape.rest is not None) and begun < _most(shape.max_items)
     return _key_viable(*thread.object, b"")
 

@@ -65,6 +65,8 @@ class Program:
         self._layouts: dict[int, int] = {}
         self._classes: dict[bytes, int] = {}
         self._first: dict[int, int] = {}
+        self.unique: dict[int, Frame] = {}
+        """Frames of arrays without equal items, by address."""
         self.dfa_states: dict[int, tuple[DFA, int]] = {}
         self.probe = self._lexeme(Lexeme(skin=Skin.JSON_STRING), -1)
         """A JSON string lexeme of no language of its own: a row of it may stand in any state of any automaton."""
@@ -150,7 +152,10 @@ class Program:
             kind, shape = at.SHAPE_ARRAY, self._array(node.shape)
         else:
             kind, shape = at.SHAPE_NONE, -1
-        return self._node(first_bytes(node), [at.K_FRAME, start, kind, shape])
+        address = self._node(first_bytes(node), [at.K_FRAME, start, kind, shape])
+        if isinstance(node.shape, ArrayShape) and node.shape.unique:
+            self.unique[address] = node
+        return address
 
     # Shapes ------------------------------------------------------------------------------------------------------------
 
@@ -193,6 +198,7 @@ class Program:
                 len(met_by_key),
                 sum(met << i for i, met in enumerate(met_by_extra)),
                 self._put([word for met in met_by_key for word in _bits(met)]),
+                self._put(_bits(shape.endless or [False] * n)),
             ],
         )
         return address
@@ -227,6 +233,8 @@ class Program:
                 -1 if shape.rest is None else self.stub(shape.rest),
                 min(shape.min_items, 2**30),
                 -1 if shape.max_items is None else min(shape.max_items, 2**30),
+                int(shape.unique),
+                int(shape.endless),
             ]
         )
 

@@ -102,6 +102,8 @@ class Completer:
             found = self._text(node, b"")
             if found is not None and node.skin is Skin.JSON_STRING:
                 found = b'"' + found
+        elif isinstance(node, Frame) and isinstance(node.shape, ArrayShape) and node.shape.unique:
+            found = next(self.oracle._values.words(node), None)
         elif isinstance(node, Union):
             found = _least([self._word(alternative, height - 1) for alternative in node.alternatives])
         else:
@@ -116,9 +118,20 @@ class Completer:
 
     def _thread(self, thread: Thread | None, height: int) -> Word | None:
         """The rest of the output behind `thread`."""
-        parts = []
+        parts: list[Word] = []
         while thread is not None and thread.node is not None:
             node = thread.node
+            if thread.unique >= 0:
+                # the items of a unique array depend on each other: all of the outermost one is one part
+                frame = thread
+                while frame.unique >= 0:
+                    frame = frame.caller
+                found = next(self.oracle._values.completions(thread, frame), None)
+                if found is None:
+                    return None
+                parts.append(found[0])
+                thread = found[1]
+                continue
             part: Word | None
             if isinstance(node, _KeyLexeme):
                 # the key decides what its object still needs, so both are one part
@@ -212,11 +225,10 @@ class Completer:
     def _witnesses(
         self, shape: ObjectShape, emitted: tuple[bytes, ...], pending: int, height: int
     ) -> Iterator[tuple[bytes, ...]]:
-        """Sets of keys to try that may meet pending obligations, beside members that an object gets anyway: none, then one
-        each.
+        """Sets of keys to try that may meet pending obligations, beside members that an object gets anyway: the fewest
+        first.
         """
-        yield ()
-        choices = []
+        choices: list[list[bytes | None]] = []
         passed = _passed(shape, emitted)
         for obligation in range(pending.bit_length()):
             if pending >> obligation & 1:
@@ -231,9 +243,9 @@ class Completer:
                     if word is not None and shape.extra is not None:
                         taken = {*shape.keys, *emitted}
                         found += islice(self._additional(shape.extra, label, taken, len(word)), len(emitted) + 2)
-                choices.append([key for _, key in sorted(found)[:_CANDIDATES]])
-        if choices:
-            yield from product(*choices)
+                choices.append([None, *(key for _, key in sorted(found)[:_CANDIDATES])])
+        tried = (tuple(key for key in chosen if key is not None) for chosen in product(*choices))
+        yield from sorted(tried, key=len)
 
     def _members(
         self, shape: ObjectShape, emitted: tuple[bytes, ...], witnesses: tuple[bytes, ...], least: int, height: int

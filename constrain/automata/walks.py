@@ -87,7 +87,7 @@ from .layout import (
     UNCOUNTED,
 )
 from .lexemes import bit, follow, word_byte
-from .rows import set_row
+from .rows import in_unique, set_row
 from .steps import advance
 from .views import ints, octets
 
@@ -292,6 +292,9 @@ def string_way(desc, P, A, C, row, alone):
     anything = P[state + D_WORDS] == D_EVERYTHING and P[state + D_LABEL] >= 0
     words_left = C[row + LO] < C[row + HI]
     counted, most = P[node + L_COUNTED], P[node + L_MAX]
+    if in_unique(A, C[row + PARENT]):
+        endless = anything and (counted == UNCOUNTED or (counted == LOOSE and most < 0))
+        return READY if endless and C[row + TEXT] < 0 else PLAIN
     if counted != UNCOUNTED:
         if words_left or counted == TIGHT or desc[E_LONG_TAILS] > 1:
             return PLAIN

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from itertools import islice
 
 from constrain import Vocabulary
 from constrain.automata.grammar import (
@@ -21,9 +22,11 @@ from constrain.automata.grammar import (
     Skin,
     Union,
     Variant,
+    resolve,
     symbol,
 )
 from constrain.automata.json_layouts import array_layout, object_layout, with_obligations
+from constrain.automata.oracle import Oracle, children, value_of
 from constrain.languages.operations import ANY_STRING
 from constrain.languages.pattern import compile_pattern
 
@@ -188,7 +191,25 @@ def _array(rng: random.Random, depth: int) -> Node:
     low, high = rng.choice((0, 0, 1, 2)), rng.choice((None, None, 2, 3))
     if rest is None:
         low = min(low, len(prefix))
-    return Frame(array_layout(_whitespace(rng)), ArrayShape(prefix, rest, low, high))
+    frame = Frame(array_layout(_whitespace(rng)), ArrayShape(prefix, rest, low, high))
+    if rng.random() < 0.4 and not (prefix and low) and _is_json(frame, set()):
+        assert isinstance(frame.shape, ArrayShape)
+        frame.shape.unique = True
+        if low and rest is not None:
+            different = {value_of(text) for text in islice(Oracle(frame)._values.words(rest), 9)}
+            frame.shape.min_items = min(low, len(different))
+    return frame
+
+
+def _is_json(node: Node, seen: set[Node]) -> bool:
+    """Whether all texts of a node are JSON values."""
+    node = resolve(node)
+    if node in seen:
+        return True
+    seen.add(node)
+    if isinstance(node, Frame) and (node.shape is None or getattr(node.shape, "skin", Skin.JSON_STRING) is Skin.RAW):
+        return False
+    return all(_is_json(child, seen) for child in children(node))
 
 
 def _union(rng: random.Random, depth: int) -> Node:
