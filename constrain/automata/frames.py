@@ -93,7 +93,6 @@ from .layout import (
     S_PENDING,
     SELECT_ITEM,
     SELECT_KEY,
-    SELECT_NODE,
     SELECT_VALUE,
     SHAPE_ARRAY,
     SHAPE_OBJECT,
@@ -268,7 +267,7 @@ def keys_that_meet(P, A, shape, regs, pending):
 def call_target(P, A, call, node, regs):
     """The node that a call calls for these registers, or -1 when none may follow."""
     select = P[call + CALL_SELECT]
-    if select == SELECT_NODE:
+    if P[call + CALL_NODE] >= 0:
         return P[call + CALL_NODE]
     shape = P[node + F_SHAPE]
     if select == SELECT_KEY:

@@ -194,7 +194,7 @@ class Call:
     select: Select
     returns: int
     node: Node | None = None
-    """Only for Select.NODE."""
+    """For Select.NODE; for Select.ITEM in place of what the shape says."""
     variant: int = 0
     """Only for Select.VALUE: the obligations that the value meets, as bits."""
 

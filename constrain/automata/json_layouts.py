@@ -14,7 +14,7 @@ from functools import lru_cache
 from ..languages.dfa import DFA
 from .grammar import Call, Guard, Layout, LayoutState, Lexeme, Select, Space
 
-__all__ = ["array_layout", "object_layout", "with_obligations"]
+__all__ = ["array_layout", "distinct_layout", "object_layout", "with_obligations"]
 
 FLEXIBLE = Space()
 QUOTE, COMMA, COLON = ord('"'), ord(","), ord(":")
@@ -64,13 +64,19 @@ def with_obligations(layout: Layout, count: int) -> Layout:
     return Layout(tuple(states))
 
 
-def _members(whitespace: str, opening: int, closing: int, *, keyed: bool) -> Layout:
+@lru_cache(maxsize=64)
+def distinct_layout(whitespace: str = "flexible") -> Layout:
+    """`[` strings `]`, all different: the keys of an ObjectShape, without values."""
+    return _members(whitespace, ord("["), ord("]"), keyed=False, item=Select.KEY)
+
+
+def _members(whitespace: str, opening: int, closing: int, *, keyed: bool, item: Select = Select.ITEM) -> Layout:
     """open ws (close | member (ws ',' ws member)* ws close), where member = key ws ':' ws value, or an item."""
     build = _Builder(whitespace)
     end = build.state(final=True, guard=Guard.CLOSE)
     after_value = build.state(ws=build.anywhere)
     before_value = build.state(ws=build.after_mark)
-    build.call(before_value, Select.VALUE if keyed else Select.ITEM, after_value)
+    build.call(before_value, Select.VALUE if keyed else item, after_value)
     if keyed:
         after_key = build.state(ws=build.anywhere)
         build.edge(after_key, COLON, before_value)
@@ -80,9 +86,9 @@ def _members(whitespace: str, opening: int, closing: int, *, keyed: bool) -> Lay
         build.call(next_member, Select.KEY, after_key)
     else:
         before_first = build.state(ws=build.anywhere)
-        build.call(before_first, Select.ITEM, after_value)
+        build.call(before_first, item, after_value)
         next_member = build.state(ws=build.after_mark, guard=Guard.MORE)
-        build.call(next_member, Select.ITEM, after_value)
+        build.call(next_member, item, after_value)
     build.edge(before_first, closing, end)
     build.edge(after_value, COMMA, next_member)
     build.edge(after_value, closing, end)

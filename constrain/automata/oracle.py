@@ -426,9 +426,9 @@ def callee(thread: Thread, call: Call) -> tuple[Node | None, Thread]:
         return call.node, thread
     if call.select is Select.ITEM:
         shape, (begun, values, _) = thread.array
-        if not _may_continue(thread):
+        if call.node is None and not _may_continue(thread):
             return None, thread
-        item = shape.prefix[begun] if begun < len(shape.prefix) else shape.rest
+        item = call.node or (shape.prefix[begun] if begun < len(shape.prefix) else shape.rest)
         return item, thread._replace(registers=Items(begun + 1, values, b"" if shape.unique else None))
     members, (emitted,) = thread.object
     if call.select is Select.KEY:

@@ -7,10 +7,11 @@ any JSON value) are built once per compilation.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
-from ..automata.grammar import ArrayShape, Frame, Lazy, Lexeme, Node, ObjectShape, Skin, Union, Variant
-from ..automata.json_layouts import array_layout, object_layout, with_obligations
+from ..automata.grammar import ArrayShape, Frame, Lazy, Lexeme, Node, ObjectShape, Select, Skin, Union, Variant
+from ..automata.json_layouts import array_layout, distinct_layout, object_layout, with_obligations
 from ..languages import operations
 from ..languages.dfa import DFA
 from ..languages.operations import ANY_STRING
@@ -113,7 +114,12 @@ class Builder:
         inhabited = self.normaliser.emptiness.inhabited
         if items.contains or items.automaton is not None:
             automaton = self.normaliser.algebra.counting(items)
-            return Frame(unrolled(self.array_layout, automaton, inhabited, self.later))
+            if items.unique is None:
+                return Frame(unrolled(self.array_layout, automaton, inhabited, self.later))
+            layout = unrolled(self.array_layout, automaton, inhabited, self.later, Select.ITEM)
+            return Frame(layout, ArrayShape(unique=True, endless=True))
+        if self.normaliser.repeats.is_of_strings(items):
+            return self._distinct_strings(items)
         high = items.high
         prefix: list[Node] = []
         for i, goal in enumerate(items.prefix):
@@ -126,7 +132,30 @@ class Builder:
             rest = self.later(items.rest)
         if rest is None:
             high = len(prefix) if high is None else min(high, len(prefix))
-        return Frame(self.array_layout, ArrayShape(tuple(prefix), rest, items.low, high))
+        shape = ArrayShape(tuple(prefix), rest, items.low, high)
+        if items.unique is not None:
+            shape.unique = True
+            shape.endless = all(map(self.normaliser.repeats.endless, (*items.prefix, *([items.rest] if rest else []))))
+        return Frame(self.array_layout, shape)
+
+    def _distinct_strings(self, items: Items) -> Node:
+        """An array of different strings: an object of keys alone."""
+        strings = self.normaliser.form(items.rest).strings
+        words = tuple(sorted(encoded(strings.words)))
+        clauses = replace(strings, words=frozenset())
+        extra = self.normaliser.lexicon.whole(clauses) if strings.clauses else None
+        nothing = Lexeme(words=(b"",))
+        shape = ObjectShape(
+            words,
+            (nothing,) * len(words),
+            (False,) * len(words),
+            None,
+            extra if extra is not None and not extra.is_empty else None,
+            (nothing,),
+            items.low,
+            items.high,
+        )
+        return Frame(distinct_layout(self.normaliser.options.whitespace), shape)
 
     # objects
 
@@ -167,6 +196,8 @@ class Builder:
             members.high,
             variants=tuple(tables[1:]),
         )
+        if normaliser.repeats.met:
+            shape.endless = tuple(normaliser.repeats.endless(order[key][0]) for key in kept)
         layout = self.object_layout
         return Frame(with_obligations(layout, len(members.some)) if members.some else layout, shape)
 

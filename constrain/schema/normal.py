@@ -23,7 +23,6 @@ from .._limits import Limits
 from . import numbers as num
 from . import strings as text
 from .algebra import Algebra
-from .counting import distinct
 from .dialect import ASSERTIONS
 from .document import Document, Location
 from .emptiness import Emptiness
@@ -31,6 +30,7 @@ from .forms import FALSE, NULL, TRUE, Contains, Form, Goal, Items, Kind, Members
 from .goals import Goals, fields
 from .keys import Choice, Keys
 from .options import Options
+from .repeats import Repeats
 from .report import Report
 from .signals import InProgress, Refusal
 from .unevaluated import Worlds
@@ -63,6 +63,7 @@ class Normaliser:
         self.emptiness = Emptiness(self)
         self.keys = Keys(self)
         self.worlds = Worlds(self)
+        self.repeats = Repeats(self)
         self.algebra.form = self.form
         self.algebra.inhabited = self.emptiness.inhabited
         self.algebra.members_inhabited = self.emptiness.members
@@ -305,6 +306,7 @@ class Normaliser:
                 Contains(goals.child(location, "contains"), least, None if most is None else int(most), location),
             )
         unique = location if keywords.get("uniqueItems") is True else None
+        self.repeats.met = self.repeats.met or unique is not None
         shape = Items(prefix, rest, low, None if high is None else int(high), unique, contains)
         if shape.is_free:
             return (self.free_items,)
@@ -469,17 +471,12 @@ class Normaliser:
         return replace(members, declared=declared, rules=rules, states_rest=True, tags=None, undeclared=None)
 
     def _settle(self, shape: Items) -> list[Items]:
-        if shape.unique and not (shape.high is not None and shape.high <= 1):
-            automaton = None if shape.contains else distinct(shape, self._constants)
-            if automaton is not None:
-                return [replace(shape, unique=None, automaton=automaton)]
-            self.refuse(
-                shape.unique, "uniqueItems", "repeats cannot be excluded among items of more than a few scalar values"
-            )
-        settled: Items | None = replace(shape, unique=None, contains=(), automaton=None)
+        settled: Items | None = replace(shape, contains=(), automaton=None)
         for contains in shape.contains:
             if settled is not None:
                 settled = self._resolve(settled, contains)
+        if settled is not None and settled.unique is not None:
+            settled = self.repeats.settle(settled)
         if settled is None:
             return []
         if settled.contains:
@@ -490,16 +487,6 @@ class Normaliser:
                 self.refuse(asked, "contains", refusal.reason)
                 settled = replace(settled, contains=(), automaton=None)
         return [settled]
-
-    def _constants(self, goal: Goal) -> list[Goal] | None:
-        """The values of a goal as constants, if they are finitely many scalars."""
-        form = self.form(goal)
-        if form.objects or form.arrays or form.strings.clauses or form.numbers.clauses:
-            return None
-        values: list[Any] = [value for bit, value in ((NULL, None), (FALSE, False), (TRUE, True)) if form.bits & bit]
-        values += sorted(form.numbers.values)
-        values += sorted(filter(text.encodable, form.strings.words))
-        return list(map(self.goals.const, values))
 
     def _resolve(self, shape: Items, contains: Contains) -> Items | None:
         """The shape with the count in its bounds or items where that says the same, else left to a counting
