@@ -68,6 +68,7 @@ from .layout import (
     O_OBLIGATIONS,
     O_RANK,
     O_REQUIRED,
+    O_TIGHT,
     O_VALUES,
     O_WORDS,
     PARENT,
@@ -100,6 +101,7 @@ from .layout import (
     STATE,
     SYMBOL,
     T_BUILT,
+    TIGHTLY,
     TEXT,
     U_COUNT,
     U_FIRST,
@@ -250,13 +252,16 @@ def keys_that_meet(P, A, shape, regs, pending):
         extra = key == keys
         if (A[regs + G_EXTRA] == 0) if extra else (bit(A, regs + G_BITS, key) == 0):
             continue
-        meets, variant = False, 0
+        meets, variant, tightly = False, 0, False
         while variant <= pending and not meets:
             if variant & ~pending == 0:
                 if variant == 0 or ((variant & ~P[shape + O_MET_BY_EXTRA] == 0) if extra else value_of(P, shape, key, variant) >= 0):
                     meets = can_meet(P, A, shape, regs, pending & ~variant, key)
+                    tightly = meets and variant != 0
             variant += 1
-        if not meets and extra:
+        if extra and tightly and P[shape + O_MAX] >= 0:
+            A[fresh + G_EXTRA] = TIGHTLY
+        elif not meets and extra:
             A[fresh + G_EXTRA] = 0
         elif not meets:
             A[fresh + G_BITS + (key >> 5)] &= ~(1 << (key & 31))
@@ -366,6 +371,8 @@ def enter(P, A, C, T, n, byte):
     A[row + HI] = P[node + L_WORDS]
     shape = P[node + L_SHAPE]
     if shape >= 0 and P[shape + O_EXTRA] >= 0:
+        if A[A[parent + R_REGS] + G_EXTRA] == TIGHTLY:
+            A[row + STATE] = P[shape + O_TIGHT]
         if A[A[parent + R_REGS] + G_EXTRA] != 0:
             A[row + TEXT] = A[A_POS] + (0 if P[node + L_SKIN] == SKIN_RAW else 1)
         else:

@@ -125,8 +125,8 @@ class ObjectShape:
               A declared key is never an additional one, whatever `extra` accepts. No key occurs twice.
     variants: for an object with n obligations ("some member must be such"), which its layout tracks (see LayoutState), the
               2**n - 1 nonempty sets of obligations: variants[d - 1] has the nodes of members that meet those in the bits
-              of d; what can meet them can meet a part of them. A key language of labels with variants is infinite. With max_members there is one obligation, and all
-              labels can meet it or none; with several, all but one can be met by an additional key.
+              of d; what can meet them can meet a part of them. A key language of labels with variants is infinite. With max_members there is one obligation; with several obligations all but one can be
+              met by an additional key.
     endless:  per key, or empty: whether its value is surely one of infinitely many; a help to unique arrays around.
     The builder has checked that min_members can be reached and obligations met.
     """

@@ -166,7 +166,8 @@ class Oracle:
     def advance(self, threads: Iterable[Thread], byte: int) -> list[Thread]:
         """Every way to read one more byte or symbol; equal threads are merged."""
         ready = (u for thread in threads for u in self.closure(thread))
-        read = dict.fromkeys(_recorded(t, byte) for u in ready for t in self._consume(u, byte))
+        data = bytes([byte & 255])
+        read = dict.fromkeys(_recorded(t, data) for u in ready for t in self._consume(u, byte))
         return [t for t in read if self._can_differ(t)]
 
     def is_accepting(self, threads: Iterable[Thread]) -> bool:
@@ -360,14 +361,13 @@ class Oracle:
         return any(self._viable(thread, content + c) for c in _next_chars(thread, content, low, high))
 
 
-def _recorded(thread: Thread, byte: int) -> Thread:
-    """The thread, with one more byte in the text of all items that it is in."""
+def _recorded(thread: Thread, data: bytes) -> Thread:
+    """The thread, with more text in all items that it is in."""
     if thread.node is None or thread.unique < 0 or thread.parent is None or thread.parent.unique < 0:
         return thread
-    parent = _recorded(thread.parent, byte)
+    parent = _recorded(thread.parent, data)
     if isinstance(parent.registers, Items) and parent.registers.text is not None:
-        text = parent.registers.text + bytes([byte & 255])
-        parent = parent._replace(registers=parent.registers._replace(text=text))
+        parent = parent._replace(registers=parent.registers._replace(text=parent.registers.text + data))
     return thread._replace(parent=parent)
 
 
@@ -585,8 +585,10 @@ def _key_viable(shape: ObjectShape, registers: Members, content: bytes, pending:
         return True
     if shape.extra is None or (state := _state(shape.extra, content)) < 0:
         return False
-    values = [_extra_values(shape, variant) for variant in range(pending + 1)]
-    if pending and not _choosable(shape, registers, _OTHER, values, pending):
+    if pending and not any(
+        _choosable(shape, registers, _OTHER, [[_extra_values(shape, v)[label]] for v in range(pending + 1)], pending)
+        for label in _labels_from(shape.extra, state)
+    ):
         return False
     emitted, missing = registers.emitted, _missing(shape, registers.emitted)
     if len(emitted) + 1 + len(missing) > _most(shape.max_members) or (shape.rank is not None and missing):
@@ -594,6 +596,17 @@ def _key_viable(shape: ObjectShape, registers: Members, content: bytes, pending:
     # an additional key: one that is neither declared nor emitted must be left
     taken = {k for k in (*shape.keys, *emitted) if k.startswith(content) and shape.extra.label(k) >= 0}
     return _more_words_than(shape.extra, state, len(taken))
+
+
+def _labels_from(dfa: DFA, state: int) -> set[int]:
+    """Labels of the words that lead on from a state."""
+    seen, todo = {state}, [state]
+    while todo:
+        for target in set(dfa.table[todo.pop()].tolist()) - seen:
+            if target >= 0:
+                seen.add(target)
+                todo.append(target)
+    return {int(dfa.labels[s]) for s in seen if dfa.labels[s] >= 0}
 
 
 def _more_words_than(dfa: DFA, state: int, bound: int) -> bool:

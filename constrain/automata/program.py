@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from .._errors import LimitError
 from .._limits import Limits
 from ..languages.dfa import DFA
-from ..languages.operations import ANY_STRING
+from ..languages.operations import ANY_STRING, with_labels
 from . import layout as at
 from .grammar import (
     ArrayShape,
@@ -170,6 +170,10 @@ class Program:
         alone = [tables[1 << i] for i in range(len(tables).bit_length() - 1)]  # one obligation each
         met_by_key = [[v is not None for v in table.values] for table in alone]
         met_by_extra = [any(v is not None for v in table.extra_values) for table in alone]
+        tight = None
+        if extra is not None and shape.variants and shape.max_members is not None:
+            can = {label for label, value in enumerate(shape.variants[0].extra_values) if value is not None}
+            tight = with_labels(extra, can) if can else None
         lexeme = self._lexeme(Lexeme(shape.keys, extra, skin=shape.skin), address)
         initial, extra_first = self._initially_allowed(shape, extra is not None)
         by_rank = [0] * n
@@ -199,6 +203,7 @@ class Program:
                 sum(met << i for i, met in enumerate(met_by_extra)),
                 self._put([word for met in met_by_key for word in _bits(met)]),
                 self._put(_bits(shape.endless or [False] * n)),
+                self._dfa(tight, count_words=True),
             ],
         )
         return address

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from .._errors import LimitError
 from ..languages.dfa import DFA
 from ..languages.operations import with_length
-from .grammar import SYMBOL, ArrayShape, Call, Frame, Guard, Lexeme, Node, ObjectShape, Select, Skin, Union, resolve
+from .grammar import SYMBOL, ArrayShape, Call, Frame, Guard, Layout, Lexeme, Node, ObjectShape, Select, Skin, Union, resolve
 from .oracle import (
     Items,
     Members,
@@ -22,6 +22,7 @@ from .oracle import (
     _allowed_keys,
     _KeyLexeme,
     _missing,
+    _recorded,
     callee,
     value_of,
 )
@@ -39,6 +40,7 @@ class Values:
     def __init__(self, oracle: Oracle) -> None:
         self.oracle = oracle
         self.completer = Completer(oracle)
+        self._layouts: dict[int, tuple[Layout, list[int]]] = {}
         self._bounded: dict[int, tuple[Lexeme, DFA | None]] = {}
 
     def can_differ(self, thread: Thread) -> bool:
@@ -88,7 +90,8 @@ class Values:
         if thread.depth <= frame.depth:
             yield b"", thread
             return
-        for rest, above in self._rests(thread):
+        for rest, caller in self._rests(thread):
+            above = _recorded(caller, rest)
             registers = above.registers
             if isinstance(registers, Items) and registers.text is not None and above.depth > frame.depth:
                 value = value_of(registers.text + rest)
@@ -179,16 +182,28 @@ class Values:
         state = thread.layout_state
         if state.final:
             yield b""
-        states = thread.frame.layout.states
-        for byte, target in sorted(state.edges, key=lambda edge: states[edge[1]].guard is not Guard.CLOSE):
+        distance = self._distances(thread.frame.layout)
+        for byte, target in sorted(state.edges, key=lambda edge: distance[edge[1]]):
             moved = self.oracle._enter_state(thread, target)
             if moved is not None and byte < SYMBOL:
                 for rest in self._frame(moved, height, floor):
                     yield bytes([byte]) + rest
-        for call in state.calls:
+        for call in sorted(state.calls, key=lambda call: distance[call.returns]):
             for text, moved, after in self._called(thread, call, height, floor or b""):
                 for rest in self._frame(moved, height, after):
                     yield text + rest
+
+    def _distances(self, layout: Layout) -> list[int]:
+        """Steps from each state of a layout to a final one, guards aside: whoever goes the shorter way first arrives."""
+        known = self._layouts.get(id(layout))
+        if known is None:
+            steps = [0 if state.final else len(layout.states) for state in layout.states]
+            for _ in layout.states:
+                for i, state in enumerate(layout.states):
+                    targets = [target for _, target in state.edges] + [call.returns for call in state.calls]
+                    steps[i] = min([steps[i], *(steps[target] + 1 for target in targets)])
+            known = self._layouts[id(layout)] = layout, steps
+        return known[1]
 
     def _called(self, thread: Thread, call: Call, height: int, floor: bytes) -> Iterator[tuple[bytes, Thread, bytes]]:
         """(text, frame, floor then) of what a call calls."""

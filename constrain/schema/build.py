@@ -19,14 +19,13 @@ from ..languages.words import words
 from .counting import unrolled
 from .forms import FALSE, NULL, TRUE, Form, Goal, Items, Kind, Members
 from .goals import fields
-from .keys import Choice
+from .keys import MOST_KEYS, Choice
 from .normal import Normaliser
 from .strings import Strings, encodable, encoded
 
 __all__ = ["Builder"]
 
 _LITERALS = ((FALSE, b"false"), (NULL, b"null"), (TRUE, b"true"))
-_FINITE_KEYS = 1024
 _NUMERIC = b"-0123456789"
 _FIRST = {
     "null": b"n", "boolean": b"tf", "string": b'"', "number": _NUMERIC, "integer": _NUMERIC,
@@ -169,18 +168,25 @@ class Builder:
             if key not in order and encodable(key):
                 order[key] = normaliser.variants(members, key)
         if extra is not None and extra is not ANY_STRING:
-            finite = words(extra, _FINITE_KEYS + len(order))
+            finite = words(extra, MOST_KEYS + len(order))
             if finite is not None:
                 for word in finite:
                     order.setdefault(word.decode(), choices[extra.label(word)])
                 extra, choices = None, []
+        endless = set(range(len(choices)))
+        if members.some and extra is not None:
+            listed, endless = normaliser.keys.listed(members, inhabited)
+            order.update((key, choices[label]) for key, label in listed.items())
         possible = {key: inhabited(choice[0]) for key, choice in order.items()}
         rank = {key: i for i, key in enumerate(order)}
         kept = sorted((k for k in order if possible[k] or extra is not None), key=str.encode)
         tables = [
             Variant(
                 tuple(self._maybe(order[key][variant]) for key in kept),
-                tuple(self._maybe(choice[variant]) for choice in choices),
+                tuple(
+                    self._maybe(choice[variant]) if label in endless or not variant else None
+                    for label, choice in enumerate(choices)
+                ),
             )
             for variant in range(1 << len(members.some))
         ]

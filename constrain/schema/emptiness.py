@@ -103,7 +103,11 @@ class Emptiness:
         for key in {**members.declared, **members.required} if room else members.required:
             if value(conj(algebra.member(members, key), algebra.breaking(members.some[index], key))):
                 return True
-        return room and any(value(choice[1 << index]) for choice in self.normaliser.keys.undeclared(members, value)[1])
+        if not room:
+            return False
+        _, choices = self.normaliser.keys.undeclared(members, value)
+        listed, endless = self.normaliser.keys.listed(members, value)
+        return any(value(choices[label][1 << index]) for label in {*listed.values(), *endless})
 
     def _items(self, items: Items, value: Callable[[Goal], bool]) -> bool:
         if items.high is not None and items.low > items.high:

@@ -13,14 +13,19 @@ from typing import TYPE_CHECKING
 
 from ..languages import operations
 from ..languages.dfa import DFA
-from ..languages.operations import ANY_STRING, count_words
+from ..languages.operations import ANY_STRING, count_words, with_labels
+from ..languages.words import words
 from .forms import Goal, Members, Rule
+from .signals import Refusal
 from .strings import encoded
 
 if TYPE_CHECKING:
     from .normal import Normaliser
 
-__all__ = ["Choice", "Keys"]
+__all__ = ["MOST_KEYS", "Choice", "Keys"]
+
+MOST_KEYS = 1024
+"""Undeclared keys that are declared one by one where there are no more."""
 
 Choice = tuple[Goal, ...]
 """Goals of a value: the plain one, then those in which it meets each nonempty set of the shape's obligations."""
@@ -90,6 +95,26 @@ class Keys:
     def _ruled(self, rule: Rule, matched: set[str]) -> Goal:
         then = [value for pattern, value in rule.patterns if pattern in matched]
         return self.normaliser.goals.conj(*(then or (rule.otherwise,)))
+
+    def listed(self, members: Members, alive: Callable[[Goal], bool]) -> tuple[dict[str, int], set[int]]:
+        """For an object with obligations: (undeclared keys, with their labels, of the labels that only finitely many keys
+        have; the other labels). Refusal when the keys are too many to be declared.
+        """
+        dfa, choices = self.undeclared(members, alive)
+        endless: set[int] = set()
+        found: dict[str, int] = {}
+        if dfa is None:
+            return found, endless
+        for label in range(len(choices)):
+            part = with_labels(dfa, {label}, self.normaliser.lexicon.limits)
+            if not part.is_empty and int(part.char_bounds[1][0]) < 0:
+                endless.add(label)
+                continue
+            keys = words(part, MOST_KEYS)
+            if keys is None:
+                raise Refusal(f"would need one of more than {MOST_KEYS} keys to break a negated rule")
+            found.update((key.decode(), label) for key in keys)
+        return {key: label for key, label in found.items() if key not in members.declared}, endless
 
     def more_than(self, members: Members, count: int, alive: Callable[[Goal], bool]) -> bool:
         """Whether more than `count` undeclared keys are possible."""

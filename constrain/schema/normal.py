@@ -406,6 +406,8 @@ class Normaliser:
             below: list[Goal] = []
             for members in form.objects:
                 closed = self.closed(members)
+                if closed.some:
+                    self._check_obligations(closed)
                 for key in {**members.declared, **members.required}:
                     below += self.variants(members, key)
                 if members.some or members.names or any(rule.patterns for rule in members.rules):
@@ -435,9 +437,6 @@ class Normaliser:
             arrays = tuple(settled for shape in arrays for settled in self._settle(shape))
         if self.options.additional_properties is False and any(m.declared and not m.states_rest for m in objects):
             objects = tuple(map(self.closed, objects))
-        for members in objects:
-            if members.some:
-                self._check_obligations(members)
         return (
             form if arrays is form.arrays and objects is form.objects else replace(form, arrays=arrays, objects=objects)
         )
@@ -446,11 +445,12 @@ class Normaliser:
         """Refuse what registers cannot track (see ObjectShape.variants)."""
         _, choices = self.keys.undeclared(members, self.emptiness.inhabited)
         inhabited, reason = self.emptiness.inhabited, ""
-        met = [[inhabited(choice[1 << i]) for choice in choices] for i in range(len(members.some))]
+        _, endless = self.keys.listed(members, inhabited)
+        met = [[inhabited(choices[label][1 << i]) for label in endless] for i in range(len(members.some))]
         if len(members.some) > _MAX_OBLIGATIONS:
             reason = f"more than {_MAX_OBLIGATIONS} negated rules about undeclared members of one object"
-        elif members.high is not None and (len(members.some) > 1 or len(set(met[0])) > 1):
-            reason = "with maxProperties, undeclared members that fail in different ways"
+        elif members.high is not None and len(members.some) > 1:
+            reason = "with maxProperties, undeclared members that break several negated rules"
         elif sum(not any(able) for able in met) > 1:
             reason = "several negated rules that only declared members can break"
         if reason:
