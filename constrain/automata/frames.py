@@ -15,6 +15,7 @@ from .layout import (
     A_NEEDED,
     A_POS,
     A_SCRATCH,
+    A_TOP,
     BLANKS,
     CALL_NODE,
     CALL_NULLABLE,
@@ -52,23 +53,20 @@ from .layout import (
     NEED_CAP,
     NEWLINES,
     NODE,
+    O_BY_RANK,
     O_EXTRA,
     O_EXTRA_FIRST,
     O_EXTRA_VALUES,
     O_INITIAL,
-    O_BY_RANK,
     O_KEYS,
     O_LABELS,
     O_LEXEME,
     O_MAX,
-    O_MET_BY_EXTRA,
-    O_MET_BY_KEY,
     O_MIN,
     O_MISSING,
     O_OBLIGATIONS,
     O_RANK,
     O_REQUIRED,
-    O_TIGHT,
     O_VALUES,
     O_WORDS,
     PARENT,
@@ -101,7 +99,6 @@ from .layout import (
     STATE,
     SYMBOL,
     T_BUILT,
-    TIGHTLY,
     TEXT,
     U_COUNT,
     U_FIRST,
@@ -206,65 +203,82 @@ def value_of(P, shape, label, variant):
 
 
 @kernel("P A i i i i -> b")
-def can_meet(P, A, shape, regs, pending, key):
-    """Whether the obligations `pending` can be met by members that follow the next one, whose key is `key` (the number of
-    declared keys: an additional one; -1: by any that follow).
+def can_meet(P, A, shape, regs, pending, label):
+    """Whether the obligations `pending` can be met by members that follow. label: of the key that comes before these,
+    and does not meet them; -1: none does.
+
+    The fewest optional members for each set of obligations, over the keys that are left, then over additional ones.
     """
-    keys, words, rank = P[shape + O_KEYS], P[shape + O_WORDS], P[shape + O_RANK]
+    if pending == 0:
+        return True
+    keys, rank, sets = P[shape + O_KEYS], P[shape + O_RANK], 1 << P[shape + O_OBLIGATIONS]
     room = REACH
     if P[shape + O_MAX] >= 0:
         room = P[shape + O_MAX] - A[regs + G_COUNT] - A[regs + G_MISSING]
-        if key == keys or (key >= 0 and bit(P, P[shape + O_REQUIRED], key) == 0):
+        if label >= keys or (label >= 0 and bit(P, P[shape + O_REQUIRED], label) == 0):
             room -= 1
     place = 0
     if rank >= 0:
-        before = key if key >= 0 else A[regs + G_KEY]
+        before = label if label >= 0 else A[regs + G_KEY]
         place = 0 if before < 0 else keys if before >= keys else P[rank + before] + 1
-    for u in range(P[shape + O_OBLIGATIONS]):
-        if (pending >> u) & 1 == 0 or ((P[shape + O_MET_BY_EXTRA] >> u) & 1 != 0 and room > 0):
-            continue
-        met_by, found = P[shape + O_MET_BY_KEY] + u * words, False
-        for r in range(place, keys):
-            k = r if rank < 0 else P[P[shape + O_BY_RANK] + r]
-            if bit(P, met_by, k) != 0 and k != key and (room > 0 or bit(P, P[shape + O_REQUIRED], k) != 0):
-                if rank >= 0 or bit(A, regs + G_BITS, k) != 0:
-                    found = True
-                    break
-        if not found:
-            return False
-    return True
+    top = A[A_TOP]
+    cost = allocate(A, sets)
+    if cost == 0:
+        return False  # the arena must grow
+    for k in range(sets):
+        A[cost + k] = 0 if k == 0 else REACH + 1
+    for r in range(place, keys):
+        k = r if rank < 0 else P[P[shape + O_BY_RANK] + r]
+        if k != label and (rank >= 0 or bit(A, regs + G_BITS, k) != 0):
+            reach_sets(P, A, shape, k, cost, 1 - bit(P, P[shape + O_REQUIRED], k))
+    if P[shape + O_EXTRA] >= 0:
+        for _ in range(P[shape + O_OBLIGATIONS]):
+            for k in range(P[shape + O_LABELS]):
+                reach_sets(P, A, shape, keys + k, cost, 1)
+    found = False
+    for k in range(sets):
+        if k & pending == pending and A[cost + k] <= room:
+            found = True
+    A[A_TOP] = top
+    return found
+
+
+@kernel("P A i i i i -> v")
+def reach_sets(P, A, shape, label, cost, price):
+    """Lower the costs of sets of obligations by one member of a label, at its price."""
+    sets = 1 << P[shape + O_OBLIGATIONS]
+    for met in range(sets - 1, -1, -1):
+        for variant in range(1, sets):
+            if met & variant == 0 and value_of(P, shape, label, variant) >= 0:
+                A[cost + (met | variant)] = min(A[cost + (met | variant)], A[cost + met] + price)
 
 
 @kernel("P A i i i -> i")
 def keys_that_meet(P, A, shape, regs, pending):
-    """Registers in which only those keys may follow after which the obligations `pending` can be met; 0 when the arena must
-    grow. Without an order or a maximum these are all.
+    """Registers in which only those keys may follow after which the obligations `pending` can be met; 0 when the arena
+    must grow.
     """
     keys, words = P[shape + O_KEYS], P[shape + O_WORDS]
-    if P[shape + O_MAX] < 0 and P[shape + O_RANK] < 0:
-        return regs
     fresh = allocate(A, G_BITS + words)
     if fresh == 0:
         return 0
     for k in range(G_BITS + words):
         A[fresh + k] = A[regs + k]
-    for key in range(keys + 1):
-        extra = key == keys
-        if (A[regs + G_EXTRA] == 0) if extra else (bit(A, regs + G_BITS, key) == 0):
+    for label in range(keys + P[shape + O_LABELS]):
+        if label < keys:
+            if bit(A, regs + G_BITS, label) == 0:
+                continue
+        elif (A[regs + G_EXTRA] >> (label - keys)) & 1 == 0:
             continue
-        meets, variant, tightly = False, 0, False
+        meets, variant = False, 0
         while variant <= pending and not meets:
-            if variant & ~pending == 0:
-                if variant == 0 or ((variant & ~P[shape + O_MET_BY_EXTRA] == 0) if extra else value_of(P, shape, key, variant) >= 0):
-                    meets = can_meet(P, A, shape, regs, pending & ~variant, key)
-                    tightly = meets and variant != 0
+            if variant & ~pending == 0 and value_of(P, shape, label, variant) >= 0:
+                meets = can_meet(P, A, shape, regs, pending & ~variant, label)
             variant += 1
-        if extra and tightly and P[shape + O_MAX] >= 0:
-            A[fresh + G_EXTRA] = TIGHTLY
-        elif not meets and extra:
-            A[fresh + G_EXTRA] = 0
+        if not meets and label < keys:
+            A[fresh + G_BITS + (label >> 5)] &= ~(1 << (label & 31))
         elif not meets:
-            A[fresh + G_BITS + (key >> 5)] &= ~(1 << (key & 31))
+            A[fresh + G_EXTRA] &= ~(1 << (label - keys))
     return fresh
 
 
@@ -371,8 +385,6 @@ def enter(P, A, C, T, n, byte):
     A[row + HI] = P[node + L_WORDS]
     shape = P[node + L_SHAPE]
     if shape >= 0 and P[shape + O_EXTRA] >= 0:
-        if A[A[parent + R_REGS] + G_EXTRA] == TIGHTLY:
-            A[row + STATE] = P[shape + O_TIGHT]
         if A[A[parent + R_REGS] + G_EXTRA] != 0:
             A[row + TEXT] = A[A_POS] + (0 if P[node + L_SKIN] == SKIN_RAW else 1)
         else:

@@ -25,6 +25,7 @@ from enum import IntEnum
 from ..languages.dfa import DFA
 
 __all__ = [
+    "MANY_LABELS",
     "SYMBOL",
     "ArrayShape",
     "Call",
@@ -44,6 +45,9 @@ __all__ = [
     "resolve",
     "symbol",
 ]
+
+MANY_LABELS = 30
+"""Kinds of additional keys that an object with obligations may have."""
 
 SYMBOL = 256
 """Input from here on is not a byte: SYMBOL + i is the control token with id i."""
@@ -105,8 +109,8 @@ class Lazy(Node):
 
 @dataclass(eq=False)
 class Variant:
-    """Nodes of members that meet some of an object's obligations, in the order of its keys and extra_values; None where a
-    member cannot.
+    """Nodes of members that meet some of an object's obligations, in the order of its keys and extra_values; None where
+    a member cannot.
     """
 
     values: tuple[Node | None, ...]
@@ -123,10 +127,11 @@ class ObjectShape:
     rank:     per key its place when the order of members is fixed (additional keys come last); None: any order.
     extra:    automaton of the additional keys, labelled with an index into extra_values; None: no additional keys.
               A declared key is never an additional one, whatever `extra` accepts. No key occurs twice.
-    variants: for an object with n obligations ("some member must be such"), which its layout tracks (see LayoutState), the
-              2**n - 1 nonempty sets of obligations: variants[d - 1] has the nodes of members that meet those in the bits
-              of d; what can meet them can meet a part of them. A key language of labels with variants is infinite. With max_members there is one obligation; with several obligations all but one can be
-              met by an additional key.
+    variants: for an object with n obligations ("some member must be such"), which its layout tracks (see LayoutState),
+    the
+              2**n - 1 nonempty sets of obligations: variants[d - 1] has the nodes of members that meet those in the
+              bits of d; what can meet them can meet a part of them. Of a label with variants there are more keys than
+              an output has members; labels are at most 30 then.
     endless:  per key, or empty: whether its value is surely one of infinitely many; a help to unique arrays around.
     The builder has checked that min_members can be reached and obligations met.
     """

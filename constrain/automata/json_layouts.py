@@ -34,8 +34,8 @@ def array_layout(whitespace: str = "flexible") -> Layout:
 
 @lru_cache(maxsize=256)
 def with_obligations(layout: Layout, count: int) -> Layout:
-    """The layout of an object, tracking `count` obligations: a value may meet any of those that are pending, and the object
-    cannot end before none is.
+    """The layout of an object, tracking `count` obligations: a value may meet any of those that are pending, and the
+    object cannot end before none is.
     """
     places = {(0, (1 << count) - 1): 0}
     queue = list(places)

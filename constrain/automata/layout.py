@@ -15,7 +15,7 @@ symbol: a call that cannot start with an input is not made.
                   n calls, address of calls, n edges, then per edge: byte, target.
                   call: select, returning state, node, nullable, variant
     dfa state     byte classes, label, least and most characters to acceptance, words to acceptance (-1: not
-                  to be counted here nor further on, D_EVERYTHING: all strings),
+                  to be counted here nor further on, D_EVERYTHING: all strings), labels of these words (bits, -1: any),
                   mask slot (-1: never, -2: not made yet), then per class its target
     object shape  see O_*            array shape   see Y_*
 
@@ -24,8 +24,7 @@ ARENA (one per matcher): a header, scratch space, then frames and registers, imm
     frame row         node, state to return to, registers, parent row (-1: the root's caller), level, row of the innermost
                       unique array around what it called (itself, perhaps; 0: none), hash of the row and all below it (62 bits in two ints, 0: must not be used)
     object registers  emitted count, label of the current key, required keys missing, emitted additional keys (linked, 0: none),
-                      whether an additional key may follow (2: only one that meets the
-                      obligation), then a bit per declared key: may it follow?
+                      the labels of additional keys that may follow (as bits), then a bit per declared key: may it follow?
     array registers   emitted count; of a unique array also: where its last item begins, the items before (linked, 0: none), where
                       the array begins
     item              next, where it begins, hash of its value (2 ints)
@@ -66,17 +65,16 @@ SELECT_NODE, SELECT_KEY, SELECT_VALUE, SELECT_ITEM = 0, 1, 2, 3
 GUARD_NONE, GUARD_MORE, GUARD_CLOSE = 0, 1, 2
 
 # dfa state
-D_CLASSES, D_LABEL, D_LEAST, D_MOST, D_WORDS, D_MASK, D_NEXT = 0, 1, 2, 3, 4, 5, 6
+D_CLASSES, D_LABEL, D_LEAST, D_MOST, D_WORDS, D_LABELS, D_MASK, D_NEXT = 0, 1, 2, 3, 4, 5, 6, 7
 D_EVERYTHING = -2  # D_WORDS of the automaton of all strings
 
 # object shape: declared keys, words of bits, key lexeme, values, required bits, possible bits, initial bits, initially extra?,
 # required count, least, most members, rank of each key (or -1), keys by rank, values of additional keys, their automaton, labels;
-# obligations, those that additional keys can meet (bits), per obligation the bits of the declared keys that can; bits of the
-# declared keys whose value is surely one of infinitely many; automaton of the additional keys that can meet the one obligation.
+# obligations; bits of the declared keys whose value is surely one of infinitely many; labels of additional keys as bits.
 # Values: a table per variant, the plain one first.
 O_KEYS, O_WORDS, O_LEXEME, O_VALUES, O_REQUIRED, O_POSSIBLE, O_INITIAL, O_EXTRA_FIRST = 0, 1, 2, 3, 4, 5, 6, 7
 O_MISSING, O_MIN, O_MAX, O_RANK, O_BY_RANK, O_EXTRA_VALUES, O_EXTRA, O_LABELS = 8, 9, 10, 11, 12, 13, 14, 15
-O_OBLIGATIONS, O_MET_BY_EXTRA, O_MET_BY_KEY, O_ENDLESS, O_TIGHT, O_SIZE = 16, 17, 18, 19, 20, 21
+O_OBLIGATIONS, O_ENDLESS, O_ALL_LABELS, O_SIZE = 16, 17, 18, 19
 
 # array shape
 Y_PREFIX_COUNT, Y_PREFIX, Y_REST, Y_MIN, Y_MAX, Y_UNIQUE, Y_ENDLESS, Y_SIZE = range(8)
@@ -96,7 +94,6 @@ ARENA = A_VERDICTS + 3 * VERDICT_SLOTS
 # arena: rows
 R_NODE, R_STATE, R_REGS, R_PARENT, R_LEVEL, R_UNIQUE, R_HASH, R_SIZE = 0, 1, 2, 3, 4, 5, 6, 8
 G_COUNT, G_KEY, G_MISSING, G_EXTRAS, G_EXTRA, G_BITS = 0, 1, 2, 3, 4, 5
-TIGHTLY = 2
 X_NEXT, X_HASH, X_BYTES, X_DATA = 0, 1, 2, 3
 U_ITEM, U_ITEMS, U_OPEN, U_SIZE = 1, 2, 3, 4
 V_NEXT, V_START, V_HASH, V_SIZE = 0, 1, 2, 4

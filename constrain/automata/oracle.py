@@ -58,8 +58,8 @@ class Members(NamedTuple):
 
 
 class Items(NamedTuple):
-    """Registers of an array frame: how many items were begun; of a unique one also the values of those that have ended, and
-    the text of the one under way.
+    """Registers of an array frame: how many items were begun; of a unique one also the values of those that have ended,
+    and the text of the one under way.
     """
 
     begun: int = 0
@@ -215,8 +215,8 @@ class Oracle:
                         yield moved
 
     def _return(self, thread: Thread, last: bytes = b"") -> Iterator[Thread]:
-        """Give control back to the calling frame; a key or an item is recorded there, if it may be. last: what was just read,
-        and is not recorded yet.
+        """Give control back to the calling frame; a key or an item is recorded there, if it may be. last: what was just
+        read, and is not recorded yet.
         """
         parent = thread.caller
         if isinstance(parent.registers, Items) and parent.registers.text is not None:
@@ -501,8 +501,8 @@ def _can_meet(thread: Thread) -> bool:
 
 
 def _meetable(shape: ObjectShape, registers: Members, pending: int, planned: frozenset[object] = frozenset()) -> bool:
-    """Whether `pending` can be met by members that follow, of which `planned` are decided: the first obligation is met by
-    one of its keys, the others by the same or in turn.
+    """Whether `pending` can be met by members that follow, of which `planned` are decided: the first obligation is met
+    by one of its keys, the others by the same or in turn.
     """
     if not pending:
         return True
@@ -533,9 +533,7 @@ def _missing(shape: ObjectShape, emitted: Iterable[bytes]) -> set[bytes]:
     return {k for k, needed in zip(shape.keys, shape.required, strict=True) if needed} - set(emitted)
 
 
-def _allowed_keys(
-    shape: ObjectShape, registers: Members, candidates: Iterable[bytes], pending: int = 0
-) -> set[bytes]:
+def _allowed_keys(shape: ObjectShape, registers: Members, candidates: Iterable[bytes], pending: int = 0) -> set[bytes]:
     """The candidates that may be emitted next, such that the object can still be completed."""
     emitted, place = registers.emitted, {k: i for i, k in enumerate(shape.keys)}
     missing = _missing(shape, emitted)

@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 from .._errors import LimitError
 from .._limits import Limits
 from ..languages.dfa import DFA
-from ..languages.operations import ANY_STRING, with_labels
+from ..languages.operations import ANY_STRING
 from . import layout as at
 from .grammar import (
+    MANY_LABELS,
     ArrayShape,
     Call,
     Frame,
@@ -167,13 +168,7 @@ class Program:
         missing, most = sum(required), -1 if shape.max_members is None else min(shape.max_members, 2**30)
         address = self._reserve(at.O_SIZE)
         tables: tuple[ObjectShape | Variant, ...] = (shape, *shape.variants)
-        alone = [tables[1 << i] for i in range(len(tables).bit_length() - 1)]  # one obligation each
-        met_by_key = [[v is not None for v in table.values] for table in alone]
-        met_by_extra = [any(v is not None for v in table.extra_values) for table in alone]
-        tight = None
-        if extra is not None and shape.variants and shape.max_members is not None:
-            can = {label for label, value in enumerate(shape.variants[0].extra_values) if value is not None}
-            tight = with_labels(extra, can) if can else None
+        labels = (1 << len(shape.extra_values)) - 1 if len(shape.extra_values) <= MANY_LABELS else -1
         lexeme = self._lexeme(Lexeme(shape.keys, extra, skin=shape.skin), address)
         initial, extra_first = self._initially_allowed(shape, extra is not None)
         by_rank = [0] * n
@@ -190,7 +185,7 @@ class Program:
                 self._put(_bits(required)),
                 self._put(_bits(possible)),
                 self._put(_bits(initial)),
-                int(extra_first),
+                labels if extra_first else 0,
                 missing,
                 min(shape.min_members, 2**30),
                 most,
@@ -199,11 +194,9 @@ class Program:
                 self._put([v for table in tables for v in self._stubs_of(table.extra_values)]),
                 self._dfa(extra, count_words=True),
                 len(shape.extra_values),
-                len(met_by_key),
-                sum(met << i for i, met in enumerate(met_by_extra)),
-                self._put([word for met in met_by_key for word in _bits(met)]),
+                len(shape.variants).bit_length(),
                 self._put(_bits(shape.endless or [False] * n)),
-                self._dfa(tight, count_words=True),
+                labels,
             ],
         )
         return address
@@ -311,6 +304,7 @@ class Program:
         rows[:, at.D_LEAST] = least
         rows[:, at.D_MOST] = most
         rows[:, at.D_WORDS] = _word_counts(dfa) if count_words else -1
+        rows[:, at.D_LABELS] = _labels_ahead(dfa) if count_words and 0 < dfa.labels.max() < MANY_LABELS else -1
         wide = (dfa.table >= 0)[:, dfa.classes].sum(axis=1) >= WIDE
         rows[:, at.D_MASK] = -1
         free = _free_states(dfa)
@@ -437,6 +431,17 @@ def _like_any_string(
             elif pairs[target] != like:
                 return {}
     return pairs
+
+
+def _labels_ahead(dfa: DFA) -> NDArray[np.int32]:
+    """Labels of the words from each state to acceptance, as bits."""
+    labels = np.where(dfa.labels >= 0, 1 << np.maximum(dfa.labels, 0), 0).astype(np.int32)
+    while True:
+        following = np.where(dfa.table >= 0, labels[dfa.table], 0)
+        grown = labels | np.bitwise_or.reduce(following, axis=1)
+        if (grown == labels).all():
+            return labels
+        labels = grown
 
 
 def _word_counts(dfa: DFA) -> NDArray[np.int32]:

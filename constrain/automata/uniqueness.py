@@ -1,9 +1,11 @@
-"""Kernels for arrays without equal items (`ArrayShape.unique`): which readings can still end in an item unlike all others.
+"""Kernels for arrays without equal items (`ArrayShape.unique`): which readings can still end in an item unlike all
+others.
 
-Items are compared as values: escapes decoded, 1 = 1.0, members in any order. The frame of such an array remembers where its
-items begin in the text; of each value a hash is kept. An equal hash is only a hint, and so is every doubt about what can
-follow: quick rules settle nearly all cases, and what they leave open is asked of the interpreter (NEED_VERDICT), with the
-text of the array as the question. Its answers are kept in the arena's header under a hash of that text.
+Items are compared as values: escapes decoded, 1 = 1.0, members in any order. The frame of such an array remembers where
+its items begin in the text; of each value a hash is kept. An equal hash is only a hint, and so is every doubt about
+what can follow: quick rules settle nearly all cases, and what they leave open is asked of the interpreter
+(NEED_VERDICT), with the text of the array as the question. Its answers are kept in the arena's header under a hash of
+that text.
 """
 
 from __future__ import annotations
@@ -143,8 +145,8 @@ def scalar_hash(T, at, end):
 
 @kernel("A T i i -> ii")
 def value_hash(A, T, at, end):
-    """(hash, position after it) of the JSON value that begins at `at`; position -1: it does not end before `end`, or the
-    arena must grow. Open containers are kept above the arena's top: kind, hash so far, hash of the key.
+    """(hash, position after it) of the JSON value that begins at `at`; position -1: it does not end before `end`, or
+    the arena must grow. Open containers are kept above the arena's top: kind, hash so far, hash of the key.
     """
     top, level = A[A_TOP], A[A_TOP]
     h = 0
@@ -242,7 +244,9 @@ def may_return(A, T, node, regs, end):
 
 @kernel("A T i i -> b")
 def verdict(A, T, node, regs):
-    """What the interpreter says of the array's text up to the current position; True and a status where it was not asked."""
+    """What the interpreter says of the array's text up to the current position; True and a status where it was not
+    asked.
+    """
     h = mix(SEED, node)
     for k in range(A[regs + U_OPEN], A[A_POS] + 1):
         h = mix(h, T[k] | 0)
@@ -284,7 +288,8 @@ def can_differ(P, A, C, T, row):
 
 @kernel("P A C i i -> b")
 def endless_until(P, A, C, row, frame):
-    """Whether the item under way in the unique array at arena row `frame` surely has infinitely many values to become."""
+    """Whether the item under way in the unique array at arena row `frame` surely has infinitely many values to become.
+    """
     node, state = C[row + NODE], C[row + STATE]
     if P[node] == K_LEXEME:
         if state >= 0:
@@ -322,8 +327,8 @@ def endless_frame(P, A, node, regs):
 
 @kernel("A T i -> b")
 def some_alike(A, T, regs):
-    """Whether the part of an item up to the current position may become equal to an earlier item, as far as its complete
-    members or items tell.
+    """Whether the part of an item up to the current position may become equal to an earlier item, as far as its
+    complete members or items tell.
     """
     entry, end = A[regs + U_ITEMS], A[A_POS] + 1
     while entry != 0:

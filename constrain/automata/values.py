@@ -1,8 +1,8 @@
 """Ways in which a thread can go on that differ in the value they spell: for arrays without equal items.
 
-Of the texts for one value nearly always only one is produced: no whitespace, no needless escapes, members in one order. (A
-number may come in several spellings.) So among one more texts than an array has items there is one with a new value, and
-when fewer come, these are all.
+Of the texts for one value nearly always only one is produced: no whitespace, no needless escapes, members in one order.
+(A number may come in several spellings.) So among one more texts than an array has items there is one with a new value,
+and when fewer come, these are all.
 """
 
 from __future__ import annotations
@@ -12,7 +12,21 @@ from collections.abc import Iterator
 from .._errors import LimitError
 from ..languages.dfa import DFA
 from ..languages.operations import with_length
-from .grammar import SYMBOL, ArrayShape, Call, Frame, Guard, Layout, Lexeme, Node, ObjectShape, Select, Skin, Union, resolve
+from .grammar import (
+    SYMBOL,
+    ArrayShape,
+    Call,
+    Frame,
+    Guard,
+    Layout,
+    Lexeme,
+    Node,
+    ObjectShape,
+    Select,
+    Skin,
+    Union,
+    resolve,
+)
 from .oracle import (
     Items,
     Members,
@@ -157,8 +171,8 @@ class Values:
         return found[1]
 
     def _keys(self, frame: Thread, content: bytes, floor: bytes | None) -> Iterator[bytes]:
-        """Keys that start with `content` and may follow in an object. floor: all in turn after this one, so that each set
-        of members comes once: declared keys in ascending order, then additional ones; None: whichever may follow.
+        """Keys that start with `content` and may follow in an object. floor: all in turn after this one, so that each
+        set of members comes once: declared keys in ascending order, then additional ones; None: whichever may follow.
         """
         shape, members = frame.object
         pending = frame.layout_state.pending
@@ -235,7 +249,9 @@ def _is_unique(thread: Thread) -> bool:
 
 
 def _is_endless(thread: Thread) -> bool:
-    """Whether infinitely many values can surely still follow in what a thread is in (the same rules as in uniqueness.py)."""
+    """Whether infinitely many values can surely still follow in what a thread is in (the same rules as in
+    uniqueness.py).
+    """
     node = thread.node
     if isinstance(node, Lexeme):
         if node.dfa is None or node.max_chars is not None:

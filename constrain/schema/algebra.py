@@ -240,8 +240,8 @@ class Algebra:
         return [way for way in ways if not self._surely_void(way)]
 
     def _failing_rest(self, a: Members, b: Members) -> list[Members]:
-        """Ways in which members that neither shape declares can fail b: one of them breaks a rule of b, or all of them keep
-        the rules that b obliges one to break.
+        """Ways in which members that neither shape declares can fail b: one of them breaks a rule of b, or all of them
+        keep the rules that b obliges one to break.
         """
         ways = []
         known = frozenset({**a.declared, **a.required, **b.declared, **b.required})

@@ -173,9 +173,9 @@ class Builder:
                 for word in finite:
                     order.setdefault(word.decode(), choices[extra.label(word)])
                 extra, choices = None, []
-        endless = set(range(len(choices)))
+        many = set(range(len(choices)))
         if members.some and extra is not None:
-            listed, endless = normaliser.keys.listed(members, inhabited)
+            listed, many = normaliser.keys.listed(members, inhabited)
             order.update((key, choices[label]) for key, label in listed.items())
         possible = {key: inhabited(choice[0]) for key, choice in order.items()}
         rank = {key: i for i, key in enumerate(order)}
@@ -184,7 +184,7 @@ class Builder:
             Variant(
                 tuple(self._maybe(order[key][variant]) for key in kept),
                 tuple(
-                    self._maybe(choice[variant]) if label in endless or not variant else None
+                    self._maybe(choice[variant]) if label in many or not variant else None
                     for label, choice in enumerate(choices)
                 ),
             )

@@ -123,8 +123,8 @@ def unrolled(
     node: Callable[[Goal], Node],
     select: Select = Select.NODE,
 ) -> Layout:
-    """The array layout with its item calls and guards replaced by what the automaton says. select: ITEM where a shape still
-    looks at the items.
+    """The array layout with its item calls and guards replaced by what the automaton says. select: ITEM where a shape
+    still looks at the items.
     """
     live = automaton.live(alive)
     follow = [[(g, t) for g, t in edges if live[t] and alive(g)] for edges in automaton.edges]

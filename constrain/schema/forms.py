@@ -79,8 +79,8 @@ class Rule:
 
 @dataclass(frozen=True)
 class Some:
-    """An obligation: some member whose key is not in `known` has a key that fails one of `names`, or a value that fails what
-    `rules` say about its key.
+    """An obligation: some member whose key is not in `known` has a key that fails one of `names`, or a value that fails
+    what `rules` say about its key.
     """
 
     rules: tuple[Rule, ...]
@@ -115,6 +115,11 @@ class Members:
     """Memo: required keys whose value is one of finitely many scalars."""
     undeclared: Any = None
     """Memo: the automaton of undeclared keys and its goals."""
+
+    @property
+    def keys(self) -> dict[str, Any]:
+        """The keys that it speaks of by name."""
+        return {**self.declared, **self.required}
 
     @property
     def is_free(self) -> bool:

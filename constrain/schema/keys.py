@@ -16,7 +16,6 @@ from ..languages.dfa import DFA
 from ..languages.operations import ANY_STRING, count_words, with_labels
 from ..languages.words import words
 from .forms import Goal, Members, Rule
-from .signals import Refusal
 from .strings import encoded
 
 if TYPE_CHECKING:
@@ -82,8 +81,8 @@ class Keys:
         goals = self.normaliser.goals
         breaking = []
         for some in members.some:
-            kept = goals.none if failed & set(some.names) else goals.conj(*(self._ruled(r, matched) for r in some.rules))
-            breaking.append(goals.negate(kept))
+            kept = goals.conj(*(self._ruled(rule, matched) for rule in some.rules))
+            breaking.append(goals.all if failed & set(some.names) else goals.negate(kept))
         return self.variants(goal, breaking)
 
     def variants(self, goal: Goal, breaking: list[Goal]) -> Choice:
@@ -97,24 +96,22 @@ class Keys:
         return self.normaliser.goals.conj(*(then or (rule.otherwise,)))
 
     def listed(self, members: Members, alive: Callable[[Goal], bool]) -> tuple[dict[str, int], set[int]]:
-        """For an object with obligations: (undeclared keys, with their labels, of the labels that only finitely many keys
-        have; the other labels). Refusal when the keys are too many to be declared.
+        """For an object with obligations: (undeclared keys, with their labels, of the labels that only few keys have;
+        the other labels).
         """
         dfa, choices = self.undeclared(members, alive)
-        endless: set[int] = set()
+        many: set[int] = set()
         found: dict[str, int] = {}
         if dfa is None:
-            return found, endless
+            return found, many
         for label in range(len(choices)):
             part = with_labels(dfa, {label}, self.normaliser.lexicon.limits)
-            if not part.is_empty and int(part.char_bounds[1][0]) < 0:
-                endless.add(label)
-                continue
             keys = words(part, MOST_KEYS)
             if keys is None:
-                raise Refusal(f"would need one of more than {MOST_KEYS} keys to break a negated rule")
-            found.update((key.decode(), label) for key in keys)
-        return {key: label for key, label in found.items() if key not in members.declared}, endless
+                many.add(label)
+            else:
+                found.update((key.decode(), label) for key in keys)
+        return {key: label for key, label in found.items() if key not in members.declared}, many
 
     def more_than(self, members: Members, count: int, alive: Callable[[Goal], bool]) -> bool:
         """Whether more than `count` undeclared keys are possible."""

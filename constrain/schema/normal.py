@@ -20,6 +20,7 @@ from functools import lru_cache
 from typing import Any
 
 from .._limits import Limits
+from ..automata.grammar import MANY_LABELS
 from . import numbers as num
 from . import strings as text
 from .algebra import Algebra
@@ -44,7 +45,7 @@ _OBJECT = frozenset(
 )
 _ARRAY = frozenset("items prefixItems additionalItems minItems maxItems uniqueItems contains".split())
 _BRANCHING = frozenset("anyOf oneOf if not dependencies dependentSchemas dependentRequired".split())
-_MAX_OBLIGATIONS = 3
+_MAX_OBLIGATIONS = 5
 _UNEVALUATED = frozenset(("unevaluatedProperties", "unevaluatedItems"))
 
 
@@ -444,15 +445,11 @@ class Normaliser:
     def _check_obligations(self, members: Members) -> None:
         """Refuse what registers cannot track (see ObjectShape.variants)."""
         _, choices = self.keys.undeclared(members, self.emptiness.inhabited)
-        inhabited, reason = self.emptiness.inhabited, ""
-        _, endless = self.keys.listed(members, inhabited)
-        met = [[inhabited(choices[label][1 << i]) for label in endless] for i in range(len(members.some))]
+        reason = ""
         if len(members.some) > _MAX_OBLIGATIONS:
             reason = f"more than {_MAX_OBLIGATIONS} negated rules about undeclared members of one object"
-        elif members.high is not None and len(members.some) > 1:
-            reason = "with maxProperties, undeclared members that break several negated rules"
-        elif sum(not any(able) for able in met) > 1:
-            reason = "several negated rules that only declared members can break"
+        elif len(choices) > MANY_LABELS:
+            reason = f"more than {MANY_LABELS} kinds of undeclared members"
         if reason:
             places = [place for some in members.some if (place := some.location()) is not None]
             self.refuse(places[0] if places else self.document.root, "", f"would need, under not or oneOf, {reason}")

@@ -1,9 +1,9 @@
 """`uniqueItems`: which arrays without equal items the engine can run without a dead end, and how.
 
-    few values        a counting automaton over the sets of values that were used (`counting.distinct`)
-    strings           an object of keys without values: no key occurs twice, and used-up keys are known (`is_of_strings`)
-    anything else     a unique array (`ArrayShape.unique`): the engine compares items as values, and asks the interpreter where
-                      an item could run out of new values
+    few values      a counting automaton over the sets of values that were used (`counting.distinct`)
+    strings         an object of keys without values: no key occurs twice, and used-up keys are known (`is_of_strings`)
+    anything else   a unique array (`ArrayShape.unique`): the engine compares items as values, and asks the interpreter
+                    where an item could run out of new values
 
 `minItems` needs so many different values to exist: endless items have them, others are counted.
 """
@@ -17,8 +17,8 @@ from ..languages.operations import count_words
 from .counting import distinct
 from .forms import FALSE, NULL, TRUE, Form, Goal, Items, Kind, Members
 from .strings import NOTHING as NO_STRINGS
-from .strings import encodable
 from .strings import Clause as Text
+from .strings import encodable
 
 if TYPE_CHECKING:
     from .normal import Normaliser
@@ -56,7 +56,7 @@ class Repeats:
             return shape
         if shape.prefix:
             self.normaliser.refuse(
-                shape.unique, "uniqueItems", "with prefixItems of few values it cannot be told which of them minItems needs"
+                shape.unique, "uniqueItems", "with prefixItems of few values, minItems may need one that is used"
             )
             return self._without(shape)
         return shape if self._exist(shape.rest, shape.low) else None

@@ -26,8 +26,8 @@ from constrain.automata.grammar import (
     symbol,
 )
 from constrain.automata.json_layouts import array_layout, object_layout, with_obligations
-from constrain.automata.oracle import Oracle, children, value_of
-from constrain.languages.operations import ANY_STRING
+from constrain.automata.oracle import Members, Oracle, _meetable, children, value_of
+from constrain.languages.operations import ANY_STRING, label_product
 from constrain.languages.pattern import compile_pattern
 
 PIECES = (
@@ -108,6 +108,9 @@ def _object(rng: random.Random, depth: int) -> Node:
     if rng.random() < 0.6:
         extra = ANY_STRING if rng.random() < 0.5 else compile_pattern(rng.choice(PATTERNS))
         extra_values = (random_node(rng, depth),)
+        if rng.random() < 0.3:
+            extra = label_product([extra, compile_pattern("a")], lambda hit: -1 if 0 not in hit else int(1 in hit))
+            extra_values = (*extra_values, random_node(rng, depth))
     possible = sum(v is not None for v in values)
     low, high = rng.choice((0, 0, 1, 2)), rng.choice((None, None, 1, 2, 3))
     if extra is not ANY_STRING:
@@ -125,32 +128,25 @@ def _object(rng: random.Random, depth: int) -> Node:
 
 
 def _add_obligations(rng: random.Random, shape: ObjectShape, depth: int) -> int:
-    """Let some member have to be such and such, in up to two ways; how many there are. See ObjectShape for the rules."""
+    """Let some members have to be such and such, in up to two ways; how many there are."""
     endless = shape.extra is not None and shape.extra.char_bounds[1][0] < 0
-    count = rng.choice((0, 0, 0, 1, 1, 2 if shape.max_members is None and endless else 1))
+    count = rng.choice((0, 0, 0, 1, 1, 2))
 
     def node(value: Node | None, likely: float) -> Node | None:
         return None if value is None or rng.random() > likely else random_node(rng, depth)
 
     variants: list[Variant] = []
     for met in range(1, 1 << count):
-        others = variants[:2] if met == 3 else []
-        values = [v if all(o.values[i] for o in others) else None for i, v in enumerate(shape.values)]
-        extra = [v if all(o.extra_values[i] for o in others) else None for i, v in enumerate(shape.extra_values)]
-        by_extra = endless and rng.random() < (0.7 if met > 1 or count == 1 else 1.0)
-        variants.append(
-            Variant(tuple(node(v, 0.6) for v in values), tuple(node(v, 1.0) if by_extra else None for v in extra))
-        )
-    if not count or any(not _can_be_met(shape, variants[(1 << i) - 1]) for i in range(count)):
-        return 0
+        parts = [shape] if met < 3 else variants[:2]
+        values = [v if all(part.values[i] for part in parts) else None for i, v in enumerate(shape.values)]
+        extra = [v if endless and all(part.extra_values[i] for part in parts) else None
+                 for i, v in enumerate(shape.extra_values)]  # fmt: skip
+        variants.append(Variant(tuple(node(v, 0.6) for v in values), tuple(node(v, 0.7) for v in extra)))
     shape.variants = tuple(variants)
+    if count and not _meetable(shape, Members(), (1 << count) - 1):
+        shape.variants = ()
+        return 0
     return count
-
-
-def _can_be_met(shape: ObjectShape, variant: Variant) -> bool:
-    room = shape.max_members is None or sum(shape.required) < shape.max_members
-    by_key = any(v is not None and (room or r) for v, r in zip(variant.values, shape.required, strict=True))
-    return by_key or (room and any(v is not None for v in variant.extra_values))
 
 
 def _tagged(rng: random.Random, depth: int) -> Node:
