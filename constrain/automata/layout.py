@@ -82,14 +82,14 @@ Y_PREFIX_COUNT, Y_PREFIX, Y_REST, Y_MIN, Y_MAX, Y_UNIQUE, Y_ENDLESS, Y_SIZE = ra
 # arena: header
 A_TOP, A_OUT, A_STATUS, A_NEED, A_BEGIN, A_END, A_POS, A_TOKENS, A_WANTED, A_WALK, A_WHOLE_KEYS = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10
 A_UNIQUE, A_ASKED = 11, 12  # is some array unique?; the question of NEED_VERDICT: frame, text from .. to, its hash (2 ints)
-A_FIRST = 17  # 8 ints: the bytes that can come first
-A_NEEDED, NEED_CAP = 25, 64  # addresses of stubs that a step wanted
+A_VERDICTS = 17  # address of the table of answers (2 ints) and its size; pairs of a hash, 0 where free, and an answer
+A_FIRST = 20  # 8 ints: the bytes that can come first
+A_NEEDED, NEED_CAP = 28, 64  # addresses of stubs that a step wanted
 A_CURRENT = A_NEEDED + NEED_CAP
 CW = 12
 SCRATCH_CAP = 96
 A_SCRATCH = A_CURRENT + CW
-A_VERDICTS, VERDICT_SLOTS = A_SCRATCH + SCRATCH_CAP * CW, 128  # hash of a question (2 ints), answer
-ARENA = A_VERDICTS + 3 * VERDICT_SLOTS
+ARENA = A_SCRATCH + SCRATCH_CAP * CW
 
 # arena: rows
 R_NODE, R_STATE, R_REGS, R_PARENT, R_LEVEL, R_UNIQUE, R_HASH, R_SIZE = 0, 1, 2, 3, 4, 5, 6, 8

@@ -4,8 +4,8 @@ others.
 Items are compared as values: escapes decoded, 1 = 1.0, members in any order. The frame of such an array remembers where
 its items begin in the text; of each value a hash is kept. An equal hash is only a hint, and so is every doubt about
 what can follow: quick rules settle nearly all cases, and what they leave open is asked of the interpreter
-(NEED_VERDICT), with the text of the array as the question. Its answers are kept in the arena's header under a hash of
-that text.
+(NEED_VERDICT), with the text of the array as the question. Its answers are kept in a table of the matcher under a hash
+of that text.
 """
 
 from __future__ import annotations
@@ -58,13 +58,13 @@ from .layout import (
     V_NEXT,
     V_SIZE,
     V_START,
-    VERDICT_SLOTS,
     Y_ENDLESS,
     Y_MAX,
     Y_REST,
     Y_UNIQUE,
 )
 from .lexemes import allocate, bit, decode
+from .views import view_i64
 
 SEED, NUMBER, STRING, OBJECT, ARRAY = 0x2545F491, 11, 12, 13, 14
 MANY = 4  # characters that a free string may still get: more strings than an array has items
@@ -250,9 +250,14 @@ def verdict(A, T, node, regs):
     h = mix(SEED, node)
     for k in range(A[regs + U_OPEN], A[A_POS] + 1):
         h = mix(h, T[k] | 0)
-    slot = A_VERDICTS + (h & (VERDICT_SLOTS - 1)) * 3
-    if wide(A, slot) == h:
-        return A[slot + 2] != 0
+    h |= 1
+    size = A[A_VERDICTS + 2]
+    table = view_i64(wide(A, A_VERDICTS), size)
+    slot = 2 * h & (size - 1)
+    while table[slot] != 0:
+        if table[slot] == h:
+            return table[slot + 1] != 0
+        slot = slot + 2 & (size - 1)
     A[A_STATUS] = NEED_VERDICT
     A[A_ASKED], A[A_ASKED + 1], A[A_ASKED + 2] = node, A[regs + U_OPEN], A[A_POS] + 1
     set_wide(A, A_ASKED + 3, h)

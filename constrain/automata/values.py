@@ -208,7 +208,8 @@ class Values:
                     yield text + rest
 
     def _distances(self, layout: Layout) -> list[int]:
-        """Steps from each state of a layout to a final one, guards aside: whoever goes the shorter way first arrives."""
+        """Steps from each state of a layout to a final one, guards aside: whoever goes the shorter way first arrives.
+        """
         known = self._layouts.get(id(layout))
         if known is None:
             steps = [0 if state.final else len(layout.states) for state in layout.states]
