@@ -138,6 +138,7 @@ class Program:
             most,
             counted,
             shape,
+            int(node.finite),
         ]
         return self._node(first_bytes(node), record)
 

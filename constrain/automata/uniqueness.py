@@ -32,6 +32,7 @@ from .layout import (
     G_BITS,
     GUARD_MORE,
     K_LEXEME,
+    L_FINITE,
     L_MAX,
     NEED_VERDICT,
     NODE,
@@ -299,7 +300,7 @@ def endless_until(P, A, C, row, frame):
     if P[node] == K_LEXEME:
         if state >= 0:
             most = P[node + L_MAX]
-            if most < 0 and P[state + D_MOST] < 0:
+            if most < 0 and P[state + D_MOST] < 0 and P[node + L_FINITE] == 0:
                 return True
             if most >= 0 and P[state + D_WORDS] == D_EVERYTHING and most - C[row + CHARS] >= MANY:
                 return True

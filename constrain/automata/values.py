@@ -46,7 +46,9 @@ __all__ = ["Values"]
 
 _HEIGHT = 16
 """How deep the values that are looked at are nested."""
-_SPELLINGS = 8
+_LONGEST = 40
+"""Characters of a number of finitely many values."""
+_SPELLINGS = 64
 """Texts per value that are looked at before the search is given up, and a new value is taken to exist."""
 
 
@@ -159,6 +161,8 @@ class Values:
         dfa = self._automaton(node)
         if dfa is not None and (state := dfa.run(content)) >= 0:
             for _, rest in self.completer._paths(dfa, node.skin).words(state, seen):
+                if node.finite and len(rest) > _LONGEST:
+                    return
                 yield _written(rest, node.skin)
 
     def _automaton(self, node: Lexeme) -> DFA | None:
@@ -255,11 +259,11 @@ def _is_endless(thread: Thread) -> bool:
     """
     node = thread.node
     if isinstance(node, Lexeme):
-        if node.dfa is None or node.max_chars is not None:
+        if node.dfa is None or node.max_chars is not None or node.finite:
             return False
         state = node.dfa.run(thread.text.content)
         return state >= 0 and int(node.dfa.char_bounds[1][state]) < 0
-    if not isinstance(node, Frame):
+    if not isinstance(node, Frame) or not (thread.layout_state.edges or thread.layout_state.calls):
         return False
     if isinstance(node.shape, ArrayShape):
         return node.shape.rest is not None and node.shape.max_items is None and not node.shape.unique

@@ -67,7 +67,9 @@ class Builder:
         if (form.numbers.values or form.numbers.clauses) and not self.normaliser.numerals.is_empty(form.numbers):
             number = self._numbers.get(form.numbers)
             if number is None:
-                number = self._numbers[form.numbers] = Lexeme(dfa=self.normaliser.numerals.automaton(form.numbers))
+                finite = self.normaliser.repeats.met and not self.normaliser.repeats.endless_numbers(form.numbers)
+                dfa = self.normaliser.numerals.automaton(form.numbers)
+                number = self._numbers[form.numbers] = Lexeme(dfa=dfa, finite=finite)
             nodes.append(number)
         nodes.extend(self._string_nodes(form.strings))
         emptiness = self.normaliser.emptiness

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 
 from ..languages.operations import count_words
 from .counting import distinct
-from .forms import FALSE, NULL, TRUE, Form, Goal, Items, Kind, Members
+from .forms import FALSE, NULL, TRUE, Goal, Items, Kind, Members
+from .numbers import Numbers
 from .strings import NOTHING as NO_STRINGS
 from .strings import Clause as Text
 from .strings import encodable
@@ -83,13 +84,16 @@ class Repeats:
         form = self.normaliser.settled(goal)
         return (
             any(map(self._endless_text, form.strings.clauses))
-            or any(c.low is None or c.high is None for c in form.numbers.clauses if not self._no_numbers(form))
+            or self.endless_numbers(form.numbers)
             or any(map(self._endless_object, form.objects))
             or any(self._endless_array(items) for items in form.arrays)
         )
 
-    def _no_numbers(self, form: Form) -> bool:
-        return self.normaliser.numerals.is_empty(form.numbers)
+    def endless_numbers(self, numbers: Numbers) -> bool:
+        """Whether infinitely many numbers are in the language: some clause has no bound on a side, or no step."""
+        return not self.normaliser.numerals.is_empty(numbers) and any(
+            c.low is None or c.high is None or not (c.multiples or c.kind) for c in numbers.clauses
+        )
 
     def _endless_text(self, clause: Text) -> bool:
         if clause.max is not None:
