@@ -9,8 +9,7 @@ from ._limits import Limits
 from .automata.compiled import Grammar
 from .vocabulary import TEXT_BYTES, Vocabulary
 
-__all__ = ["compile_choice", "compile_json_schema", "compile_regex", "warmup"]
-
+__all__ = ["compile_choice", "compile_json_schema", "compile_regex", "sample", "warmup"]
 
 
 def compile_json_schema(
@@ -95,6 +94,24 @@ def compile_choice(choices: list[str], vocab: Vocabulary | None = None, *, limit
     except UnicodeEncodeError as error:
         raise GrammarError(f"a choice has a lone surrogate, which no UTF-8 text can spell: {error.object!r}") from None
     return Grammar(Lexeme(words=words), vocab, limits=limits)
+
+
+def sample(grammar: Grammar, *, seed: int | None = None, max_bytes: int = 2000) -> str:
+    """A random output of the grammar: an example, valid to the byte, of plain words and short numbers.
+
+    seed:      equal seeds give equal outputs; None: another one each time.
+    max_bytes: after so many bytes nothing is chosen at random any more: a short completion follows, so every output
+               ends, and is longer only by that. 0 gives a shortest output, or nearly.
+
+    Not a fair draw: rare outputs are rarer here (see `constrain.automata.examples`). Raises LimitError.
+    """
+    from random import Random
+
+    from .automata.examples import example
+    from .automata.oracle import Oracle
+
+    with grammar.lock:
+        return example(Oracle(grammar.root), Random(seed), max_bytes).decode()
 
 
 def warmup(vocab: Vocabulary | None = None) -> float:

@@ -37,7 +37,7 @@ from .oracle import (
     _next_chars,
 )
 
-__all__ = ["Completer", "completion"]
+__all__ = ["Completer", "completion", "spelled"]
 
 _CANDIDATES = 8
 """Ways to finish a key or an escape that are compared; each of them is viable, or the interpreter is wrong."""
@@ -135,13 +135,13 @@ class Completer:
         json = node.skin is Skin.JSON_STRING
         found: list[bytes | None] = [w[len(content) :] for w in node.words if w.startswith(content)]
         if json:
-            found = [_spelled(rest) + b'"' for rest in found if rest is not None]
+            found = [spelled(rest) + b'"' for rest in found if rest is not None]
         if node.dfa is not None and (state := node.dfa.run(content)) >= 0:
             chars = sum(b & 0xC0 != 0x80 for b in content)
             most = None if node.max_chars is None else node.max_chars - chars
             rest = self._paths(node.dfa, node.skin).shortest(state, max(0, node.min_chars - chars), most)
             if rest is not None:
-                found.append(_spelled(rest) + b'"' if json else rest)
+                found.append(spelled(rest) + b'"' if json else rest)
         return _least(found)
 
     def _string(self, thread: Thread) -> bytes | None:
@@ -183,7 +183,7 @@ class Completer:
             for key in self._keys(frame, begun):
                 rest = self._frame(frame.frame, frame.place.state, Members((*emitted, key)), height)
                 if rest is not None:
-                    found.append(head + _spelled(key[len(begun) :]) + b'"' + rest)
+                    found.append(head + spelled(key[len(begun) :]) + b'"' + rest)
         return _least(found)
 
     def _keys(self, frame: Thread, content: bytes) -> list[bytes]:
@@ -230,7 +230,7 @@ class Completer:
                 continue
             word = self._word(value, height - 1)
             if word is not None:
-                declared.append((len(_spelled(key)) + len(word), key))
+                declared.append((len(spelled(key)) + len(word), key))
         yield iter(sorted(declared))
         if shape.extra is None or shape.extra.is_empty:
             return
@@ -267,7 +267,7 @@ class Completer:
     ) -> bytes | None:
         def call(call: Call, at: int) -> tuple[bytes | None, int]:
             if call.select is Select.KEY:
-                return (b'"' + _spelled(plan[at]) + b'"', at + 1) if at < len(plan) else (None, at)
+                return (b'"' + spelled(plan[at]) + b'"', at + 1) if at < len(plan) else (None, at)
             if call.select is Select.VALUE:
                 return self._word(_value(shape, plan[at - 1] if at else emitted[-1]), height - 1), at
             return self._called(call, height), at
@@ -455,7 +455,7 @@ def _least(found: Iterable[bytes | None]) -> bytes | None:
     return min((f for f in found if f is not None), key=lambda f: (len(f), f), default=None)
 
 
-def _spelled(content: bytes) -> bytes:
+def spelled(content: bytes) -> bytes:
     """UTF-8, or a part of it, inside a JSON string."""
     return b"".join([_SPELLING[b] for b in content])
 

@@ -16,9 +16,10 @@ from .masks import MaskStatistics, mask_statistics
 from .sources import Source, Unusable, parse_json, read, read_vocabulary
 from .verdicts import Verdict, judge, second_opinion
 
-__all__ = ["Result", "check"]
+__all__ = ["COMPILING", "Result", "check"]
 
-_COMPILING = ("draft", "whitespace", "property_order", "formats", "numbers", "lenient")
+COMPILING = ("draft", "whitespace", "property_order", "formats", "numbers", "lenient")
+"""The options that are passed on to the compilation."""
 
 
 @dataclass
@@ -60,7 +61,7 @@ def check(options: argparse.Namespace) -> Result:
         result.errors.append(str(error))
         return result
     result.sizes = {"bytes": len(source.data), **count(schema)}
-    compiling = {name: getattr(options, name) for name in _COMPILING}
+    compiling = {name: getattr(options, name) for name in COMPILING}
     root = _compile(schema, compiling, result)
     if not result.errors:
         _judge(schema, root, options, compiling, result)
