@@ -9,9 +9,9 @@ from .._limits import Limits
 from ..automata.grammar import Node
 from .build import Builder
 from .check import scan
+from .contradiction import contradiction
 from .dialect import Draft
 from .document import Document, chosen_draft, load
-from .explain import contradiction
 from .normal import Normaliser
 from .options import Options
 from .report import Report

@@ -19,7 +19,7 @@ from .._limits import Limits
 from ..languages import operations, syntax
 from ..languages.dfa import DFA
 from ..languages.formats import FORMATS, format_language, format_string
-from ..languages.operations import ANY_STRING, from_words
+from ..languages.operations import ANY_STRING, EMPTY_LANGUAGE, from_words
 from ..languages.parser import parse
 from ..languages.pattern import compile_pattern, compile_string_pattern
 
@@ -244,6 +244,8 @@ class Lexicon:
         dfa, least, most = _language(clause.atoms, clause.excluded, self.draft, self.limits)
         low = max(clause.min, least)
         high = most if clause.max is None else clause.max if most is None else min(clause.max, most)
+        if high is not None and low > high:
+            return EMPTY_LANGUAGE, 0, None
         if dfa.is_empty or (low == 0 and high is None):
             return dfa, 0, None
         shortest, longest = (int(bounds[0]) for bounds in dfa.char_bounds)
