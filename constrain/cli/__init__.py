@@ -99,6 +99,14 @@ def _parser() -> argparse.ArgumentParser:
         help="a model's whole output to check to the byte, JSON or not, under --whitespace; may be repeated",
     )
     _add_compiling(check)
+    check.add_argument(
+        "--explain",
+        type=int,
+        nargs="?",
+        const=6,
+        metavar="DEPTH",
+        help="show what the keywords come down to: the values that each subschema leaves, to this depth (default 6)",
+    )
     check.add_argument("--json", action="store_true", help="write one JSON object")
     _add_tokenizer(check, "add mask statistics for this vocabulary")
 

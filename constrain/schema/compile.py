@@ -1,4 +1,4 @@
-"""`compile_schema`: the one entry of the package."""
+"""`compile_schema`: from a schema to the node of its grammar."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ from .check import scan
 from .contradiction import contradiction
 from .dialect import Draft
 from .document import Document, chosen_draft, load
+from .forms import Goal
 from .normal import Normaliser
 from .options import Options
 from .report import Report
 from .signals import InProgress
 
-__all__ = ["compile_schema"]
+__all__ = ["compile_schema", "normalised"]
 
 
 def compile_schema(
@@ -51,20 +52,43 @@ def compile_schema(
     ValueError (options).
     """
     limits = limits or Limits()
-    options = Options(whitespace, property_order, additional_properties, formats, numbers, lenient)
-    report = Report()
     try:
-        document = Document(load(schema, limits), chosen_draft(draft), registry, limits, report)
-        scan(document)
-        report.subschemas = len(document.locations)
-        normaliser = Normaliser(document, options, limits, report)
-        root = normaliser.goals.at(document.root)
-        if document.hard or lenient:
+        normaliser, root = normalised(
+            schema,
+            draft=draft,
+            whitespace=whitespace,
+            property_order=property_order,
+            additional_properties=additional_properties,
+            formats=formats,
+            numbers=numbers,
+            lenient=lenient,
+            registry=registry,
+            limits=limits,
+        )
+        if normaliser.document.hard or lenient:
             normaliser.survey(root)
         if not normaliser.emptiness.inhabited(root):
             raise UnsatisfiableError(*contradiction(normaliser, root))
-        return Builder(normaliser).node(root), report
+        return Builder(normaliser).node(root), normaliser.report
     except InProgress:
         raise SchemaError("", "$ref", "refers to itself without any structure in between") from None
     except RecursionError:
         raise LimitError("max_depth", limits.max_depth, "nesting of schemas about one value") from None
+
+
+def normalised(
+    schema: Any,
+    *,
+    draft: str | int | Draft | None = None,
+    registry: Any = None,
+    limits: Limits | None = None,
+    **options: Any,
+) -> tuple[Normaliser, Goal]:
+    """What a compilation starts from: the document read, checked and indexed, and the goal of its root."""
+    limits, report = limits or Limits(), Report()
+    chosen = Options(**options)
+    document = Document(load(schema, limits), chosen_draft(draft), registry, limits, report)
+    scan(document)
+    report.subschemas = len(document.locations)
+    normaliser = Normaliser(document, chosen, limits, report)
+    return normaliser, normaliser.goals.at(document.root)
