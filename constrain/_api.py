@@ -23,6 +23,7 @@ def compile_json_schema(
     formats: str = "assert",
     numbers: str = "canonical",
     lenient: bool = False,
+    openapi: bool = False,
     registry: Any = None,
     limits: Limits | None = None,
 ) -> Grammar:
@@ -37,6 +38,7 @@ def compile_json_schema(
     formats:               "assert" or "annotate".
     numbers:               "canonical", or "any": integers may also be written 1.0 or 1e2.
     lenient:               relax what cannot be enforced and list it in `grammar.report`, instead of SchemaError.
+    openapi:               read OpenAPI's `nullable` and `discriminator` (else the report notes that they mean nothing).
     registry:              a `referencing.Registry` for references to other documents.
 
     Raises SchemaError, UnsatisfiableError, LimitError.
@@ -52,6 +54,7 @@ def compile_json_schema(
         formats=formats,
         numbers=numbers,
         lenient=lenient,
+        openapi=openapi,
         registry=registry,
         limits=limits,
     )
@@ -103,15 +106,19 @@ def sample(grammar: Grammar, *, seed: int | None = None, max_bytes: int = 2000) 
     max_bytes: after so many bytes nothing is chosen at random any more: a short completion follows, so every output
                ends, and is longer only by that. 0 gives a shortest output, or nearly.
 
-    Not a fair draw: rare outputs are rarer here (see `constrain.automata.examples`). Raises LimitError.
+    Control tokens are spelled as the vocabulary names them. Not a fair draw: rare outputs are rarer here (see
+    `constrain.automata.examples`). Raises LimitError.
     """
     from random import Random
 
     from .automata.examples import example
+    from .automata.grammar import SYMBOL, symbol
     from .automata.oracle import Oracle
 
+    names = {} if grammar.vocabulary is None else {symbol(i): name for name, i in grammar.vocabulary.control.items()}
     with grammar.lock:
-        return example(Oracle(grammar.root), Random(seed), max_bytes).decode()
+        inputs = example(Oracle(grammar.root), Random(seed), max_bytes, tuple(map(symbol, grammar.symbols)))
+    return b"".join([bytes((i,)) if i < SYMBOL else names[i].encode() for i in inputs]).decode()
 
 
 def warmup(vocab: Vocabulary | None = None) -> float:

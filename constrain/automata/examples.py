@@ -11,7 +11,7 @@ Nothing here is uniform: outputs are examples, not draws from a distribution.
 from __future__ import annotations
 
 import string
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from random import Random
 
 from ..languages.words import distances
@@ -34,6 +34,7 @@ _LONG = 24
 """Characters after which a string heads for its end."""
 _PATIENCE = 6
 """Plain words that are tried before a string is made of letters."""
+_DIGITS = frozenset(b"0123456789")
 _NUMERIC = frozenset(b"0123456789+-.eE")
 
 
@@ -55,42 +56,43 @@ _NUMBER = [
     8.0 if b in b"0123456789" else {ord("."): 1.5, ord("-"): 1.5}.get(b, 0.05 if b in _NUMERIC else 0.001)
     for b in range(256)
 ]
+_OPENING = frozenset(b"{[")
 _BEGINNING = {ord('"'): 4.0, **dict.fromkeys(b"tfn", 0.7), **dict.fromkeys(b"0123456789-", 0.3)}
 _PRINTED = range(0x21, 0x7F)
 _OTHERS = (0x20, *range(0x20), *range(0x7F, 256))
 
 
-def example(oracle: Oracle, rng: Random, max_bytes: int) -> bytes:
-    """A random output. max_bytes: after so many bytes, nothing more is chosen at random; what follows is the least
-    that completes the output.
+def example(oracle: Oracle, rng: Random, max_bytes: int, symbols: Sequence[int] = ()) -> list[int]:
+    """A random output, as bytes and symbols. max_bytes: after so many, nothing more is chosen at random; what follows
+    is the least that completes the output. symbols: those that the grammar names.
     """
-    return _Writer(oracle, rng, max_bytes).write()
+    return _Writer(oracle, rng, max_bytes, symbols).write()
 
 
 class _Writer:
-    def __init__(self, oracle: Oracle, rng: Random, max_bytes: int) -> None:
-        self.oracle, self.rng, self.max_bytes = oracle, rng, max_bytes
+    def __init__(self, oracle: Oracle, rng: Random, max_bytes: int, symbols: Sequence[int]) -> None:
+        self.oracle, self.rng, self.max_bytes, self.symbols = oracle, rng, max_bytes, symbols
         self.completer = Completer(oracle)
-        self.text = bytearray()
+        self.text: list[int] = []
         self.plan = b""
         """What is to be written next, as long as the interpreter agrees."""
         self.distances: dict[int, list[int]] = {}
 
-    def write(self) -> bytes:
+    def write(self) -> list[int]:
         threads = self.oracle.start()
         while len(self.text) < self.max_bytes:
             views = list(dict.fromkeys(u for thread in threads for u in self.oracle.closure(thread)))
             going = [view for view in views if view is not DONE]
             if DONE in views and (not going or not self._goes_on(going)):
-                return bytes(self.text)
+                return self.text
             step = self._step(threads, going)
             if step is None:
                 break
             byte, threads = step
             self.text.append(byte)
         rest = self.completer.completion(threads)
-        assert rest is not None, f"no completion after {bytes(self.text[-80:])!r}"
-        return bytes(self.text) + rest
+        assert rest is not None, f"no completion after {self.text}"
+        return [*self.text, *rest]
 
     # One byte --------------------------------------------------------------------------------------------------------
 
@@ -111,7 +113,7 @@ class _Writer:
                     following = self.oracle.advance(threads, byte)
                     if following:
                         return byte, following
-        for byte in (*_PRINTED, *_OTHERS):
+        for byte in (*_PRINTED, *self.symbols, *_OTHERS):
             following = self.oracle.advance(threads, byte)
             if following:
                 return byte, following
@@ -196,7 +198,11 @@ class _Writer:
         targets = node.dfa.table[state][node.dfa.classes].tolist()
         viable = [byte for byte, target in enumerate(targets) if target >= 0]
         order = self._shuffled(viable, weights.__getitem__)
-        if len(content) >= max(_LONG, node.min_chars):
+        if weights is _NUMBER and node.dfa.labels[state] < 0 and self.rng.random() < 0.8:
+            # not a number yet: more digits before the point, else an exponent
+            left = self._distances(node)
+            order.sort(key=lambda byte: (byte not in _DIGITS or b"." in content, left[targets[byte]]))
+        elif len(content) >= max(_LONG, node.min_chars):
             left = self._distances(node)
             order.sort(key=lambda byte: left[targets[byte]])
         yield from order
@@ -217,7 +223,7 @@ class _Writer:
             states = view.frame.layout.states
             edges = view.layout_state.edges
             closing = frozenset(byte for byte, target in edges if states[target].final)
-        viable = [byte for byte in _PRINTED if self.oracle.advance((view,), byte)]
+        viable = [byte for byte in (*_PRINTED, *self.symbols) if self.oracle.advance((view,), byte)]
         viable = viable or [byte for byte in _OTHERS if self.oracle.advance((view,), byte)]
         if closing and len(viable) > 1:
             wanted = self._wants_more(view)
@@ -226,7 +232,7 @@ class _Writer:
         nested = 1.5 * 0.6**depth
 
         def weight(byte: int) -> float:
-            return nested if byte in b"{[" else _BEGINNING.get(byte, 0.5)
+            return nested if byte in _OPENING else _BEGINNING.get(byte, 0.5)
 
         yield from self._shuffled(viable, weight)
 

@@ -135,6 +135,7 @@ def _add_compiling(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--formats", default="assert", choices=["assert", "annotate"])
     parser.add_argument("--numbers", default="canonical", choices=["canonical", "any"])
     parser.add_argument("--lenient", action="store_true", help="relax what cannot be enforced, instead of refusing it")
+    parser.add_argument("--openapi", action="store_true", help="read OpenAPI's nullable and discriminator")
 
 
 def _add_tokenizer(parser: argparse.ArgumentParser, purpose: str) -> None:

@@ -19,7 +19,7 @@ from .verdicts import Verdict, judge, second_opinion
 
 __all__ = ["COMPILING", "Result", "check"]
 
-COMPILING = ("draft", "whitespace", "property_order", "formats", "numbers", "lenient")
+COMPILING = ("draft", "whitespace", "property_order", "formats", "numbers", "lenient", "openapi")
 """The options that are passed on to the compilation."""
 
 

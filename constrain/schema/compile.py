@@ -31,6 +31,7 @@ def compile_schema(
     formats: str = "assert",
     numbers: str = "canonical",
     lenient: bool = False,
+    openapi: bool = False,
     registry: Any = None,
     limits: Limits | None = None,
 ) -> tuple[Node, Report]:
@@ -46,6 +47,7 @@ def compile_schema(
     numbers:               spelling of numbers, "canonical" or "any".
     lenient:               keywords that cannot be enforced have no effect and are reported as relaxed, instead of
     an error.
+    openapi:               OpenAPI's `nullable` and `discriminator` are read; else the report notes them.
     registry:              a `referencing.Registry` with the documents that references outside the schema need.
 
     Raises SchemaError (malformed, or not enforceable), UnsatisfiableError (no value satisfies it), LimitError,
@@ -62,6 +64,7 @@ def compile_schema(
             formats=formats,
             numbers=numbers,
             lenient=lenient,
+            openapi=openapi,
             registry=registry,
             limits=limits,
         )
@@ -87,7 +90,7 @@ def normalised(
     """What a compilation starts from: the document read, checked and indexed, and the goal of its root."""
     limits, report = limits or Limits(), Report()
     chosen = Options(**options)
-    document = Document(load(schema, limits), chosen_draft(draft), registry, limits, report)
+    document = Document(load(schema, limits), chosen_draft(draft), registry, limits, report, chosen.openapi)
     scan(document)
     report.subschemas = len(document.locations)
     normaliser = Normaliser(document, chosen, limits, report)
