@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from ._limits import Limits
+from ._errors import LimitError
+from ._limits import Limits, timed
 from .automata.compiled import Grammar
 from .vocabulary import TEXT_BYTES, Vocabulary
 
@@ -77,7 +78,9 @@ def compile_regex(
     from .automata.grammar import Lexeme
     from .languages.pattern import compile_pattern
 
-    dfa = compile_pattern(pattern, dialect=dialect, search=False, limits=limits or Limits())
+    limits = limits or Limits()
+    with timed(limits):
+        dfa = compile_pattern(pattern, dialect=dialect, search=False, limits=limits)
     if dfa.is_empty:
         raise UnsatisfiableError("", f"no text matches the pattern {pattern!r}")
     return Grammar(Lexeme(dfa=dfa), vocab, limits=limits)
@@ -116,8 +119,12 @@ def sample(grammar: Grammar, *, seed: int | None = None, max_bytes: int = 2000) 
     from .automata.oracle import Oracle
 
     names = {} if grammar.vocabulary is None else {symbol(i): name for name, i in grammar.vocabulary.control.items()}
-    with grammar.lock:
-        inputs = example(Oracle(grammar.root), Random(seed), max_bytes, tuple(map(symbol, grammar.symbols)))
+    symbols = tuple(map(symbol, grammar.symbols))
+    try:
+        with grammar.lock, timed(grammar.limits, "time of one sample"):
+            inputs = example(Oracle(grammar.root), Random(seed), max_bytes, symbols)
+    except RecursionError:
+        raise LimitError("max_depth", grammar.limits.max_depth, "nesting of an output") from None
     return b"".join([bytes((i,)) if i < SYMBOL else names[i].encode() for i in inputs]).decode()
 
 

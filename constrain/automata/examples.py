@@ -14,6 +14,7 @@ import string
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from random import Random
 
+from .._limits import check_time
 from ..languages.words import distances
 from .grammar import ArrayShape, Frame, Lexeme, ObjectShape, Skin
 from .oracle import DONE, Items, Members, Oracle, Thread, _KeyLexeme, _state
@@ -100,7 +101,7 @@ class _Writer:
         """The next byte and the threads behind it; None where only the end may follow."""
         if self.plan:
             byte, self.plan = self.plan[0], self.plan[1:]
-            following = self.oracle.advance(threads, byte)
+            following = self._advance(threads, byte)
             if following:
                 return byte, following
             self.plan = b""
@@ -110,14 +111,18 @@ class _Writer:
         for group in groups:
             for view in self.rng.sample(group, len(group)):
                 for byte in self._wishes(view):
-                    following = self.oracle.advance(threads, byte)
+                    following = self._advance(threads, byte)
                     if following:
                         return byte, following
         for byte in (*_PRINTED, *self.symbols, *_OTHERS):
-            following = self.oracle.advance(threads, byte)
+            following = self._advance(threads, byte)
             if following:
                 return byte, following
         return None
+
+    def _advance(self, threads: Iterable[Thread], byte: int) -> list[Thread]:
+        check_time()
+        return self.oracle.advance(threads, byte)
 
     def _goes_on(self, views: list[Thread]) -> bool:
         """Whether a lexeme that may end here goes on."""
@@ -223,8 +228,8 @@ class _Writer:
             states = view.frame.layout.states
             edges = view.layout_state.edges
             closing = frozenset(byte for byte, target in edges if states[target].final)
-        viable = [byte for byte in (*_PRINTED, *self.symbols) if self.oracle.advance((view,), byte)]
-        viable = viable or [byte for byte in _OTHERS if self.oracle.advance((view,), byte)]
+        viable = [byte for byte in (*_PRINTED, *self.symbols) if self._advance((view,), byte)]
+        viable = viable or [byte for byte in _OTHERS if self._advance((view,), byte)]
         if closing and len(viable) > 1:
             wanted = self._wants_more(view)
             viable = [byte for byte in viable if (byte not in closing) == wanted] or viable

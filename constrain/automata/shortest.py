@@ -24,6 +24,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from .._limits import check_time
 from ..languages.dfa import DFA
 from .grammar import SYMBOL, ArrayShape, Call, Frame, Guard, Lexeme, Node, ObjectShape, Select, Skin, Union, resolve
 from .oracle import (
@@ -326,6 +327,7 @@ def _path(
     best = {(state, register): 0}
     queue = [(0, (state, register))]
     while queue:
+        check_time()
         cost, here = heapq.heappop(queue)
         if here in done:
             continue
@@ -419,6 +421,7 @@ class _Paths:
         best = {(state, 0): 0}
         queue = [(0, 0, (state, 0))]
         while queue:
+            check_time()
             _, _, here = heapq.heappop(queue)
             state, chars = here
             if self.accepting[state] and chars >= least:
@@ -450,6 +453,7 @@ class _Paths:
         queue = [(self.distance[state], b"", 0, state)]
         classes = self.dfa.classes.tolist()
         while queue:
+            check_time()
             _, word, cost, state = heapq.heappop(queue)
             if self.accepting[state] and word not in taken:
                 yield cost, word

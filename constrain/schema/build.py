@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._limits import timed
 from ..automata.grammar import ArrayShape, Frame, Lazy, Lexeme, Node, ObjectShape, Skin, Union
 from ..automata.json_layouts import array_layout, object_layout
 from ..languages import operations
@@ -43,7 +44,8 @@ class Builder:
     def node(self, goal: Goal) -> Node:
         """The node of an inhabited goal."""
         if goal.node is None:
-            goal.node = self._union(self._alternatives(self.normaliser.settled(goal)))
+            with timed(self.normaliser.document.limits):
+                goal.node = self._union(self._alternatives(self.normaliser.settled(goal)))
         return goal.node  # type: ignore[no-any-return]
 
     def later(self, goal: Goal) -> Node:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._errors import LimitError, SchemaError, UnsatisfiableError
-from .._limits import Limits
+from .._limits import Limits, timed
 from ..automata.grammar import Node
 from .build import Builder
 from .check import scan
@@ -54,25 +54,15 @@ def compile_schema(
     ValueError (options).
     """
     limits = limits or Limits()
+    options = Options(whitespace, property_order, additional_properties, formats, numbers, lenient, openapi)
     try:
-        normaliser, root = normalised(
-            schema,
-            draft=draft,
-            whitespace=whitespace,
-            property_order=property_order,
-            additional_properties=additional_properties,
-            formats=formats,
-            numbers=numbers,
-            lenient=lenient,
-            openapi=openapi,
-            registry=registry,
-            limits=limits,
-        )
-        if normaliser.document.hard or lenient:
-            normaliser.survey(root)
-        if not normaliser.emptiness.inhabited(root):
-            raise UnsatisfiableError(*contradiction(normaliser, root))
-        return Builder(normaliser).node(root), normaliser.report
+        with timed(limits):
+            normaliser, root = normalised(schema, options, draft, registry, limits)
+            if normaliser.document.hard or lenient:
+                normaliser.survey(root)
+            if not normaliser.emptiness.inhabited(root):
+                raise UnsatisfiableError(*contradiction(normaliser, root))
+            return Builder(normaliser).node(root), normaliser.report
     except InProgress:
         raise SchemaError("", "$ref", "refers to itself without any structure in between") from None
     except RecursionError:
@@ -80,18 +70,12 @@ def compile_schema(
 
 
 def normalised(
-    schema: Any,
-    *,
-    draft: str | int | Draft | None = None,
-    registry: Any = None,
-    limits: Limits | None = None,
-    **options: Any,
+    schema: Any, options: Options, draft: str | int | Draft | None, registry: Any, limits: Limits
 ) -> tuple[Normaliser, Goal]:
     """What a compilation starts from: the document read, checked and indexed, and the goal of its root."""
-    limits, report = limits or Limits(), Report()
-    chosen = Options(**options)
-    document = Document(load(schema, limits), chosen_draft(draft), registry, limits, report, chosen.openapi)
+    report = Report()
+    document = Document(load(schema, limits), chosen_draft(draft), registry, limits, report, options.openapi)
     scan(document)
     report.subschemas = len(document.locations)
-    normaliser = Normaliser(document, chosen, limits, report)
+    normaliser = Normaliser(document, options, limits, report)
     return normaliser, normaliser.goals.at(document.root)

@@ -14,10 +14,12 @@ from decimal import Decimal
 from typing import Any
 
 from .._errors import LimitError, SchemaError
+from .._limits import Limits, timed
 from .compile import normalised
 from .forms import FALSE, NULL, TRUE, Contains, Form, Goal, Items, Kind, Members
 from .normal import Normaliser
 from .numbers import Numbers
+from .options import Options
 from .signals import InProgress, Refusal
 from .strings import Strings
 
@@ -67,12 +69,25 @@ class Entry:
             yield from (f"  {line}" for line in _item_lines(part))
 
 
-def explain_schema(schema: Any, *, depth: int = 6, **options: Any) -> list[Entry]:
+def explain_schema(
+    schema: Any,
+    *,
+    depth: int = 6,
+    draft: str | int | None = None,
+    registry: Any = None,
+    limits: Limits | None = None,
+    **options: Any,
+) -> list[Entry]:
     """The normal forms of a schema and of what it reaches within `depth` steps. Options as for `compile_schema`.
 
     Raises SchemaError where the schema is malformed, and LimitError.
     """
-    normaliser, root = normalised(schema, **options)
+    limits = limits or Limits()
+    with timed(limits):
+        return _explained(*normalised(schema, Options(**options), draft, registry, limits), depth)
+
+
+def _explained(normaliser: Normaliser, root: Goal, depth: int) -> list[Entry]:
     namer = _Namer()
     entries: list[Entry] = []
     queue, seen = [(root, 0)], {root}

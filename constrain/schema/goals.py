@@ -6,7 +6,7 @@ from decimal import Decimal
 from typing import Any
 
 from .._errors import LimitError
-from .._limits import Limits
+from .._limits import Limits, check_time
 from .dialect import ASSERTIONS, Draft, introduced
 from .document import Document, Location
 from .forms import Goal, Kind
@@ -48,6 +48,7 @@ class Goals:
     def at(self, location: Location) -> Goal:
         """The goal of a subschema; references that stand alone are followed."""
         while True:
+            check_time()
             schema = location.schema
             if schema is True:
                 return self.all
@@ -80,6 +81,7 @@ class Goals:
         return self._goal(Kind.CONST, value, (Kind.CONST, canonical(value)))
 
     def conj(self, *goals: Goal) -> Goal:
+        check_time()
         if len(goals) == 2 and goals[0] is goals[1]:
             return goals[0]
         parts: dict[int, Goal] = {}

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache, reduce
 
-from .._limits import Limits
+from .._limits import Limits, check_alternatives
 from ..languages import operations, syntax
 from ..languages.dfa import DFA
 from ..languages.formats import FORMATS, format_language, format_string
@@ -187,7 +187,7 @@ class Lexicon:
             return a
         if b is ANY or a is NOTHING:
             return b
-        return self._simplified(a.words | b.words, [*a.clauses, *b.clauses])
+        return self._simplified(a.words | b.words, b.clauses, a.clauses)
 
     def minus(self, a: Strings, b: Strings) -> Strings:
         """a without b."""
@@ -303,9 +303,13 @@ class Lexicon:
             return None
         return Clause(tuple(sorted(atoms)), a.excluded | b.excluded, low, high)
 
-    def _simplified(self, words: set[str] | frozenset[str], clauses: list[Clause]) -> Strings:
-        kept: list[Clause] = []
+    def _simplified(
+        self, words: set[str] | frozenset[str], clauses: Iterable[Clause], simple: Iterable[Clause] = ()
+    ) -> Strings:
+        """The union of all. simple: clauses of which none includes another."""
+        kept = list(simple)
         for clause in clauses:
+            check_alternatives(len(kept), "clauses of one language of strings")
             if not any(other.includes(clause) for other in kept):
                 kept = [other for other in kept if not clause.includes(other)]
                 kept.append(clause)
