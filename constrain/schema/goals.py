@@ -40,6 +40,7 @@ class Goals:
     def _goal(self, kind: str, parts: Any, key: Any) -> Goal:
         goal = self._table.get(key)
         if goal is None:
+            check_time()
             if len(self._table) >= self.limits.max_nodes:
                 raise LimitError("max_nodes", self.limits.max_nodes, "combinations of subschemas")
             goal = self._table[key] = Goal(len(self._table), kind, parts)
@@ -48,7 +49,6 @@ class Goals:
     def at(self, location: Location) -> Goal:
         """The goal of a subschema; references that stand alone are followed."""
         while True:
-            check_time()
             schema = location.schema
             if schema is True:
                 return self.all
@@ -62,6 +62,7 @@ class Goals:
                 return self.all
             if "$ref" not in schema or not (location.scope.draft.ref_alone or len(ASSERTIONS & schema.keys()) == 1):
                 return self._goal(Kind.AT, location, key)
+            check_time()
             location = self.document.resolve(location, "$ref")
 
     def child(self, location: Location, keyword: str, *tokens: str | int) -> Goal:
@@ -81,7 +82,6 @@ class Goals:
         return self._goal(Kind.CONST, value, (Kind.CONST, canonical(value)))
 
     def conj(self, *goals: Goal) -> Goal:
-        check_time()
         if len(goals) == 2 and goals[0] is goals[1]:
             return goals[0]
         parts: dict[int, Goal] = {}

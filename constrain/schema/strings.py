@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache, reduce
 
-from .._limits import Limits, check_alternatives
+from .._limits import Limits, check_alternatives, check_time
 from ..languages import operations, syntax
 from ..languages.dfa import DFA
 from ..languages.formats import FORMATS, format_language, format_string
@@ -156,6 +156,7 @@ class Lexicon:
 
     def matches(self, pattern: str, word: str) -> bool:
         """Whether the ECMA pattern is found in `word`."""
+        check_time()
         return self.atom("pattern", pattern).accepts(_encode(word))
 
     def atom(self, kind: str, text: str) -> DFA:
