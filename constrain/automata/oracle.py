@@ -544,7 +544,7 @@ def _allowed_keys(shape: ObjectShape, registers: Members, candidates: Iterable[b
             continue
         if not declared and (shape.extra is None or shape.extra.label(key) < 0):
             continue
-        if len(emitted) + 1 + len(missing - {key}) > _most(shape.max_members):
+        if len(emitted) + 1 + len(missing) - (key in missing) > _most(shape.max_members):
             continue
         if shape.rank is not None and not _in_order(shape, shape.rank, emitted, key, missing):
             continue

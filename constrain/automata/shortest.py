@@ -24,6 +24,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from .._limits import check_time
 from ..languages.dfa import DFA
 from .grammar import SYMBOL, ArrayShape, Call, Frame, Guard, Lexeme, Node, ObjectShape, Select, Skin, Union, resolve
 from .oracle import (
@@ -39,7 +40,7 @@ from .oracle import (
     _value,
 )
 
-__all__ = ["Completer", "Word", "completion"]
+__all__ = ["Completer", "Word", "completion", "spelled"]
 
 Word = bytes | tuple[int, ...]
 """A text; with symbols in it, a tuple of inputs."""
@@ -155,13 +156,13 @@ class Completer:
         json = node.skin is Skin.JSON_STRING
         found: list[bytes | None] = [w[len(content) :] for w in node.words if w.startswith(content)]
         if json:
-            found = [_spelled(rest) + b'"' for rest in found if rest is not None]
+            found = [spelled(rest) + b'"' for rest in found if rest is not None]
         if node.dfa is not None and (state := node.dfa.run(content)) >= 0:
             chars = sum(b & 0xC0 != 0x80 for b in content)
             most = None if node.max_chars is None else node.max_chars - chars
             rest = self._paths(node.dfa, node.skin).shortest(state, max(0, node.min_chars - chars), most)
             if rest is not None:
-                found.append(_spelled(rest) + b'"' if json else rest)
+                found.append(spelled(rest) + b'"' if json else rest)
         return _least(found)
 
     def _string(self, thread: Thread) -> Word | None:
@@ -198,7 +199,7 @@ class Completer:
         heads = self._after_escape(thread) if escape else [(b"", content)]
         frame = thread.caller
         shape, (emitted,) = frame.object
-        spell = bytes if shape.skin is Skin.RAW else lambda rest: _spelled(rest) + b'"'
+        spell = bytes if shape.skin is Skin.RAW else lambda rest: spelled(rest) + b'"'
         found = []
         for head, begun in heads:
             for key in self._keys(frame, begun):
@@ -278,7 +279,7 @@ class Completer:
                 continue
             word = self._word(value, height - 1)
             if word is not None:
-                declared.append((len(_spelled(key)) + len(word), key))
+                declared.append((len(spelled(key)) + len(word), key))
         yield iter(sorted(declared))
         if shape.extra is None or shape.extra.is_empty:
             return
@@ -315,7 +316,7 @@ class Completer:
     def _object(
         self, frame: Frame, shape: ObjectShape, state: int, emitted: tuple[bytes, ...], plan: list[bytes], height: int
     ) -> Word | None:
-        spell = bytes if shape.skin is Skin.RAW else lambda key: b'"' + _spelled(key) + b'"'
+        spell = bytes if shape.skin is Skin.RAW else lambda key: b'"' + spelled(key) + b'"'
 
         def call(call: Call, at: int) -> tuple[Word | None, int]:
             if call.select is Select.KEY:
@@ -370,6 +371,7 @@ def _path(
     best = {(state, register): 0}
     queue = [(0, (state, register))]
     while queue:
+        check_time()
         cost, here = heapq.heappop(queue)
         if here in done:
             continue
@@ -464,6 +466,7 @@ class _Paths:
         best = {(state, 0): 0}
         queue = [(0, 0, (state, 0))]
         while queue:
+            check_time()
             _, _, here = heapq.heappop(queue)
             state, chars = here
             if self.accepting[state] and chars >= least:
@@ -495,6 +498,7 @@ class _Paths:
         queue = [(self.distance[state], b"", 0, state)]
         classes = self.dfa.classes.tolist()
         while queue:
+            check_time()
             _, word, cost, state = heapq.heappop(queue)
             if self.accepting[state] and word not in taken:
                 yield cost, word
@@ -517,7 +521,7 @@ def _joined(parts: Sequence[Word]) -> Word:
     return tuple(unit for part in parts for unit in part)
 
 
-def _spelled(content: bytes) -> bytes:
+def spelled(content: bytes) -> bytes:
     """UTF-8, or a part of it, inside a JSON string."""
     return b"".join([_SPELLING[b] for b in content])
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._errors import LimitError
-from .._limits import Limits
+from .._limits import Limits, check_time
 from ._lengths import leads
 from .dfa import DFA
 from .minimize import merge_equal, trim
@@ -66,6 +66,7 @@ def assemble(
     order = [start]
     rows: _Rows = []
     for state in order:
+        check_time()
         row = []
         for following in moves(state):
             if following is None:
@@ -224,6 +225,7 @@ def _holds_for_all_pairs(a: DFA, b: DFA, test: Callable[[int, int], bool], needs
     seen = {(0, 0)}
     stack = [(0, 0)]
     while stack:
+        check_time()
         x, y = stack.pop()
         if not test(a_labels[x], b_labels[y]):
             return False

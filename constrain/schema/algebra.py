@@ -14,7 +14,7 @@ from itertools import combinations
 from typing import Any
 
 from .._errors import LimitError, SchemaError
-from .._limits import Limits
+from .._limits import Limits, check_time
 from . import numbers as num
 from .counting import Counting, counting
 from .forms import Contains, Form, Goal, Items, Kind, Members, Rule, Some
@@ -112,6 +112,7 @@ class Algebra:
         """Drop shapes that show themselves to be part of another: differences produce many."""
         kept: list[Any] = []
         for shape in shapes:
+            check_time()
             if isinstance(shape, Items) or not any(self._includes(other, shape) for other in kept):
                 kept = [other for other in kept if isinstance(other, Items) or not self._includes(shape, other)]
                 kept.append(shape)

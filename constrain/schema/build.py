@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from .._limits import timed
 from ..automata.grammar import ArrayShape, Frame, Lazy, Lexeme, Node, ObjectShape, Select, Skin, Union, Variant
 from ..automata.json_layouts import array_layout, distinct_layout, object_layout, with_obligations
 from ..languages import operations
@@ -45,7 +46,8 @@ class Builder:
     def node(self, goal: Goal) -> Node:
         """The node of an inhabited goal."""
         if goal.node is None:
-            goal.node = self._union(self._alternatives(self.normaliser.settled(goal)))
+            with timed(self.normaliser.document.limits):
+                goal.node = self._union(self._alternatives(self.normaliser.settled(goal)))
         return goal.node  # type: ignore[no-any-return]
 
     def later(self, goal: Goal) -> Node:

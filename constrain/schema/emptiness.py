@@ -8,6 +8,7 @@ settles most of them.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -82,7 +83,7 @@ class Emptiness:
         member = self.normaliser.algebra.member
         if members.high is not None and len(members.required) > members.high:
             return False
-        if not all(value(member(members, key)) for key in members.required):
+        if not all([value(member(members, key)) for key in members.required]):
             return False
         if members.some and not self._met(members, value):
             return False
@@ -119,7 +120,7 @@ class Emptiness:
             return False
         if items.contains or items.automaton is not None:
             return self.normaliser.algebra.counting(items).live(value)[0]
-        return all(value(goal) for goal in items.prefix[: items.low]) and (
+        return all([value(goal) for goal in items.prefix[: items.low]]) and (
             items.low <= len(items.prefix) or value(items.rest)
         )
 
@@ -128,29 +129,26 @@ _OBJECT_BOUNDS = frozenset(("required", "minProperties"))
 
 
 class _Fixpoint:
-    """One question and all those it leads to."""
+    """One question and all those it leads to; each is looked at again when one that it asked is answered."""
 
     def __init__(self, emptiness: Emptiness) -> None:
         self.emptiness = emptiness
-        self.open: dict[Goal, None] = {}
+        self.asked_by: dict[Goal, dict[Goal, None]] = {}
+        self.queue: deque[Goal] = deque()
+        self.current: Goal
 
     def run(self, goal: Goal) -> None:
-        self.open[goal] = None
-        changed = True
-        while changed and goal.inhabited is None:
-            changed = False
-            for candidate in list(self.open):
-                if candidate.inhabited is None and self._derive(candidate):
-                    candidate.inhabited = True
-                    del self.open[candidate]
-                    changed = True
-            changed = changed or self.grown
-            self.grown = False
+        self.asked_by[goal] = {}
+        self.queue.append(goal)
+        while self.queue and goal.inhabited is None:
+            self.current = self.queue.popleft()
+            if self.current.inhabited is None and self._derive(self.current):
+                self.current.inhabited = True
+                self.queue += self.asked_by[self.current]
         if goal.inhabited is None:
-            for candidate in self.open:
-                candidate.inhabited = False
-
-    grown = False
+            for candidate in self.asked_by:
+                if candidate.inhabited is None:
+                    candidate.inhabited = False
 
     def _derive(self, goal: Goal) -> bool:
         normaliser = self.emptiness.normaliser
@@ -160,7 +158,9 @@ class _Fixpoint:
         if goal.inhabited is None:
             if self.emptiness._at_a_glance(goal):
                 goal.inhabited = True
-            elif goal not in self.open:
-                self.open[goal] = None
-                self.grown = True
+            elif goal in self.asked_by:
+                self.asked_by[goal][self.current] = None
+            else:
+                self.asked_by[goal] = {self.current: None}
+                self.queue.append(goal)
         return bool(goal.inhabited)

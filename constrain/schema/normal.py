@@ -16,10 +16,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from decimal import Decimal
 from functools import lru_cache
 from typing import Any
 
-from .._limits import Limits
+from .._limits import Limits, check_time
 from ..automata.grammar import MANY_LABELS
 from . import numbers as num
 from . import strings as text
@@ -86,6 +87,7 @@ class Normaliser:
         return form
 
     def _compute(self, goal: Goal) -> Form:
+        check_time()
         kind = goal.kind
         if kind == Kind.AT:
             return self._of_schema(goal.parts)
@@ -221,8 +223,12 @@ class Normaliser:
 
     def _of_values(self, values: list[Any]) -> Form:
         words = text.of_words(value for value in values if isinstance(value, str))
-        rest = [self.form(self.goals.const(value)) for value in values if not isinstance(value, str)]
+        figures = num.of_values(num.exact(value) for value in values if type(value) in (int, float, Decimal))
+        listed = (str, int, float, Decimal)
+        rest = [self.form(self.goals.const(value)) for value in values if type(value) not in listed]
         form = self.algebra.join(rest)
+        if figures.values:
+            form.numbers = figures
         if words.words:
             form.strings = words
         return form

@@ -271,3 +271,18 @@ def test_the_module_runs() -> None:
     run = subprocess.run([sys.executable, "-m", "constrain", "--version"], capture_output=True, text=True)
     assert run.returncode == 0
     assert run.stdout.startswith("constrain ")
+
+
+def test_the_normal_form(command: Command) -> None:
+    code, out, _ = command(ORDER, "--explain")
+    assert code == 0
+    lines = out.splitlines()
+    at = lines.index("/properties/customer")
+    assert lines[at + 1] == "  string of 2 to 10 characters"
+    assert '    "price": /properties/items/items/properties/price (required)' in lines
+    shallow = command.json(ORDER, "--explain", "0")["normal_form"]
+    assert [entry["name"] for entry in shallow] == ["/"]
+    assert shallow[0]["objects"][0]["required"] == ["customer"]
+    assert command.json(ORDER)["normal_form"] == []
+    [entry] = command.json({"type": "string", "enum": [0.5]}, "--explain")["normal_form"]
+    assert entry["empty"] is True
