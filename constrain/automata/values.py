@@ -48,8 +48,8 @@ _HEIGHT = 16
 """How deep the values that are looked at are nested."""
 _LONGEST = 40
 """Characters of a number of finitely many values."""
-_SPELLINGS = 64
-"""Texts per value that are looked at before the search is given up, and a new value is taken to exist."""
+_MOST_TEXTS = 20_000
+"""Texts that are looked at before the search is given up, and a new value is taken to exist."""
 
 
 class Values:
@@ -94,7 +94,7 @@ class Values:
     def _new(self, values: tuple[object, ...], texts: Iterator[bytes]) -> bool:
         try:
             for looked_at, text in enumerate(texts):
-                if value_of(text) not in values or looked_at > _SPELLINGS * len(values):
+                if value_of(text) not in values or looked_at > _MOST_TEXTS:
                     return True
         except LimitError:  # a language too large to be listed
             return True
