@@ -8,6 +8,7 @@ and when fewer come, these are all.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import takewhile
 
 from .._errors import LimitError
 from ..languages.dfa import DFA
@@ -40,7 +41,7 @@ from .oracle import (
     callee,
     value_of,
 )
-from .shortest import Completer, _spelled
+from .shortest import Completer, spelled
 
 __all__ = ["Values"]
 
@@ -57,6 +58,7 @@ class Values:
         self.oracle = oracle
         self.completer = Completer(oracle)
         self._layouts: dict[int, tuple[Layout, list[int]]] = {}
+        self._few: dict[tuple[int, bytes], tuple[Lexeme, list[bytes]]] = {}
         self._bounded: dict[int, tuple[Lexeme, DFA | None]] = {}
 
     def can_differ(self, thread: Thread) -> bool:
@@ -160,10 +162,18 @@ class Values:
                 yield _written(word[len(content) :], node.skin)
         dfa = self._automaton(node)
         if dfa is not None and (state := dfa.run(content)) >= 0:
-            for _, rest in self.completer._paths(dfa, node.skin).words(state, seen):
-                if node.finite and len(rest) > _LONGEST:
-                    return
+            words = (rest for _, rest in self.completer._paths(dfa, node.skin).words(state, seen))
+            for rest in self._numbers(node, content, words) if node.finite else words:
                 yield _written(rest, node.skin)
+
+    def _numbers(self, node: Lexeme, content: bytes, words: Iterator[bytes]) -> list[bytes]:
+        """Of the spellings of finitely many numbers one each."""
+        known = self._few.get((id(node), content))
+        if known is None:
+            texts = takewhile(lambda rest: len(rest) <= _LONGEST, words)
+            values = {value_of(content + rest): rest for rest in reversed(list(texts))}
+            known = self._few[id(node), content] = node, list(values.values())
+        return known[1]
 
     def _automaton(self, node: Lexeme) -> DFA | None:
         """The automaton of a lexeme, with its bounds on characters. LimitError when it is large."""
@@ -277,4 +287,4 @@ def _is_endless(thread: Thread) -> bool:
 
 
 def _written(rest: bytes, skin: Skin) -> bytes:
-    return _spelled(rest) + b'"' if skin is Skin.JSON_STRING else rest
+    return spelled(rest) + b'"' if skin is Skin.JSON_STRING else rest
