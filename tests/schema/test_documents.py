@@ -353,5 +353,5 @@ def test_a_dialect_may_lie_behind_another_and_applies_to_its_resource_only() -> 
 
 def test_a_dialect_with_an_unknown_required_vocabulary_is_refused() -> None:
     meta = {"$schema": "https://json-schema.org/draft/2020-12/schema", "$vocabulary": {"http://example.org/own": True}}
-    with pytest.raises(errors.SchemaError, match="http://example.org/own"):
+    with pytest.raises(errors.SchemaError, match="requires the vocabulary"):
         compile_schema({"$schema": META}, registry={META: meta})
