@@ -73,7 +73,19 @@ O_MISSING, O_MIN, O_MAX, O_RANK, O_BY_RANK, O_EXTRA_VALUES, O_EXTRA, O_SIZE = 8,
 Y_PREFIX_COUNT, Y_PREFIX, Y_REST, Y_MIN, Y_MAX, Y_SIZE = 0, 1, 2, 3, 4, 5
 
 # arena: header
-A_TOP, A_OUT, A_STATUS, A_NEED, A_BEGIN, A_END, A_POS, A_TOKENS, A_WANTED, A_WALK, A_WHOLE_KEYS = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10
+A_TOP, A_OUT, A_STATUS, A_NEED, A_BEGIN, A_END, A_POS, A_TOKENS, A_WANTED, A_WALK, A_WHOLE_KEYS = (
+    0,
+    1,
+    2,
+    3,
+    4,
+    5,
+    6,
+    7,
+    8,
+    9,
+    10,
+)
 A_FIRST = 16  # 8 ints: the bytes that can come first
 A_NEEDED, NEED_CAP = 24, 64  # addresses of stubs that a step wanted
 A_CURRENT = A_NEEDED + NEED_CAP
@@ -93,7 +105,11 @@ BLANKS, NEWLINES = LO, HI
 DONE = 0  # node of the configuration in which the whole output is complete
 ENTER = -2  # state of a scratch row that asks to start its node
 RETURN = -3  # state of a scratch row that gives control back to its parent, in one of three ways (kept at MODE):
-READ, EMIT, ASK = 0, 1, 2  # the caller still has to read the byte; it is read already; there is none, may the output end?
+READ, EMIT, ASK = (
+    0,
+    1,
+    2,
+)  # the caller still has to read the byte; it is read already; there is none, may the output end?
 MODE = ESC
 FORK = -7  # R_NODE of an arena row that stands for two frames to return to: R_STATE and R_PARENT (itself a fork or not)
 

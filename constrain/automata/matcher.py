@@ -211,7 +211,11 @@ class Matcher:
 
     def is_accepting(self) -> bool:
         """Whether the output is complete here (a stop token is allowed)."""
-        return self.is_terminated() or self._free != NOT_RELEASED or bool(kernels.operate(self._desc, kernels.CAN_END, 0, 0))
+        return (
+            self.is_terminated()
+            or self._free != NOT_RELEASED
+            or bool(kernels.operate(self._desc, kernels.CAN_END, 0, 0))
+        )
 
     def is_terminated(self) -> bool:
         """Whether a stop token was accepted."""

@@ -123,10 +123,10 @@ def _alive_arrays(table: NDArray[np.int32], labels: NDArray[np.int32]) -> NDArra
     n = len(labels)
     alive = np.append(labels >= 0, False)  # the last entry answers target -1
     for _ in range(8):
-        found = alive[table].any(axis=1)
-        if not (found & ~alive[:-1]).any():
+        reaching: NDArray[np.bool_] = alive[table].any(axis=1)
+        if not (reaching & ~alive[:-1]).any():
             return alive[:-1]
-        alive[:-1] |= found
+        alive[:-1] |= reaching
     # a long way to acceptance: from here on only what is new is looked at
     alive = alive[:-1]
     sources, columns = np.nonzero((table >= 0) & ~alive[:, None])

@@ -148,11 +148,11 @@ def _product(dfas: Sequence[DFA], required: int, label: Callable[[tuple[int, ...
     first = 0
     for size, state in zip(sizes, start, strict=True):
         first = first * size + state % size
-    table, keys = explore(np.array([first]), step, math.prod(sizes), limits)
+    numbers, keys = explore(np.array([first]), step, math.prod(sizes), limits)
     columns = [np.append(dfa.labels, np.int32(-1))[state] for dfa, state in zip(dfas, states(keys), strict=True)]
     distinct, which = np.unique(np.stack(columns), axis=1, return_inverse=True)
     named = np.array([label(tuple(found)) for found in distinct.T.tolist()], np.int32)
-    return _finished(classes, table, named[which.reshape(-1)])
+    return _finished(classes, numbers, named[which.reshape(-1)])
 
 
 def _small_product(
