@@ -123,7 +123,7 @@ def _alive_arrays(table: NDArray[np.int32], labels: NDArray[np.int32]) -> NDArra
     n = len(labels)
     alive = np.append(labels >= 0, False)  # the last entry answers target -1
     for _ in range(8):
-        reaching: NDArray[np.bool_] = alive[table].any(axis=1)
+        reaching = np.asarray(alive[table].any(axis=1))
         if not (reaching & ~alive[:-1]).any():
             return alive[:-1]
         alive[:-1] |= reaching
