@@ -58,14 +58,12 @@ def _refine_lists(table: NDArray[np.int32], labels: NDArray[np.int32], thorough:
 
 def _refine_arrays(table: NDArray[np.int32], labels: NDArray[np.int32], thorough: bool) -> NDArray[np.int64] | None:
     n, width = table.shape
-    # Odd multipliers from a fixed stream; a collision could only merge wrongly, so the result is verified below.
-    weights = np.random.default_rng(0x5EED).integers(1, 1 << 63, width + 1, dtype=np.uint64) | np.uint64(1)
+    # Odd multipliers that look random; a collision could only merge wrongly, so the result is verified below.
+    weights = _mixed(np.arange(1, width + 2, dtype=np.uint64)) | np.uint64(1)
     block = np.unique(labels, return_inverse=True)[1].reshape(-1)
     count = int(block.max()) + 1
     for rounds in range(max(8, _CELLS // table.size)):
-        named = np.append(block, -1).astype(np.uint64)
-        named = (named + np.uint64(0x9E3779B97F4A7C15)) * np.uint64(0xBF58476D1CE4E5B9)
-        named ^= named >> np.uint64(29)
+        named = _mixed(np.append(block, -1).astype(np.uint64))
         hashed = named[:-1] * weights[width]
         for column in range(width):
             hashed += named[table[:, column]] * weights[column]
@@ -79,6 +77,13 @@ def _refine_arrays(table: NDArray[np.int32], labels: NDArray[np.int32], thorough
             return None  # as above
         block, count = refined, found
     return None
+
+
+def _mixed(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Numbers whose bits depend on all bits of the given ones (the finaliser of splitmix64)."""
+    values = (values + np.uint64(0x9E3779B97F4A7C15)) * np.uint64(0xBF58476D1CE4E5B9)
+    values = (values ^ values >> np.uint64(29)) * np.uint64(0x94D049BB133111EB)
+    return values ^ values >> np.uint64(31)
 
 
 def _stable(table: NDArray[np.int32], labels: NDArray[np.int32], block: NDArray[np.int64]) -> bool:
