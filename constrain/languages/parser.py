@@ -229,6 +229,8 @@ class _Parser:
             name = text[self.at + len(named) : stop] if stop > 0 else ""
             if not name.replace("$", "_").isidentifier():
                 raise self.fail("a group name must be an identifier", self.at + len(named))
+            if name in self.names and self.python:
+                raise self.fail(f"a second group named {name!r}", self.at + len(named))
             self.at = stop + 1
             self.names.add(name)
             return _Group("(", begin, flags)
@@ -302,8 +304,12 @@ class _Parser:
         char = self.text[self.at]
         if char in "bB":
             self.at += 1
-            return word_boundary(self.shorthand("w"), char == "B"), False
-        if char in "123456789" or (char == "k" and not self.python):
+            boundary = word_boundary(self.shorthand("w"), char == "B")
+            if self.python and char == "B":  # there, up to 3.13, the empty text has neither
+                boundary = concatenate([look(concatenate([start(), end()]), True), boundary])
+            return boundary, False
+        octal = self.python and len(digits := self.text[self.at : self.at + 3]) == 3 and not digits.strip("01234567")
+        if (char in "123456789" and not octal) or (char == "k" and not self.python):
             raise self.fail("back-references are not regular", begin)
         if char == "A" and self.python:
             self.at += 1
@@ -339,12 +345,15 @@ class _Parser:
                 return value
             if char == "N":
                 return self.character_name(begin)
-            if char == "0":
-                digits = 0
-                while digits < 2 and self.at < len(text) and text[self.at] in "01234567":
-                    self.at += 1
-                    digits += 1
-                return int(text[self.at - digits - 1 : self.at], 8)
+            if char in "01234567":  # outside brackets only with a 0 first or as three digits
+                stop = self.at
+                while stop < self.at + 2 and stop < len(text) and text[stop] in "01234567":
+                    stop += 1
+                value = int(text[self.at - 1 : stop], 8)
+                if value > 0o377:
+                    raise self.fail("an octal escape beyond \\377", begin)
+                self.at = stop
+                return value
         elif char == "c":
             if self.at < len(text) and text[self.at].isascii() and text[self.at].isalpha():
                 self.at += 1

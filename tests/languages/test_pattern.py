@@ -105,6 +105,11 @@ PYTHON = [
     r"(?i)k",
     r"\.\-\_\ ",
     r"a$|b",
+    r"\101\012?[\1\60]*",
+    r"\B",
+    r"a?\Bb*",
+    r"(?u)\w(?a:\w)",
+    r"(?s-i:.)(?<!é)",
 ]
 
 
@@ -177,6 +182,10 @@ ECMA = [
     (r"\B", ["", "ab"], ["a"]),
     (r"^(?:(?=a)|b)*a$", ["a", "ba", "bba"], ["b", ""]),
     (r"(?<=\$)\d+$", ["$5", "x$55"], ["5"]),
+    (r"(?<=a\b)-", ["a-", "b a-"], ["b-", "-"]),
+    (r"(?<!a\b|b)-", ["-", "c-", "a_-"], ["a-", "b-"]),
+    (r"^..(?<=a(?=c)|b\B).+$", ["xac", "xbb"], ["xab", "xb "]),
+    (r"^(?<=^\b|x)a", ["a"], ["-a", ""]),
 ]
 
 
@@ -216,7 +225,7 @@ def test_errors_name_the_place(pattern: str, position: int) -> None:
     assert caught.value.position == position
 
 
-@pytest.mark.parametrize("pattern", ["a++", "(?>a)", "(?P=n)", "(?(1)a|b)", r"\1"])
+@pytest.mark.parametrize("pattern", ["a++", "(?>a)", "(?P=n)", "(?(1)a|b)", r"\1", r"\400", "(?P<n>a)(?P<n>b)"])
 def test_python_syntax_that_is_refused(pattern: str) -> None:
     with pytest.raises(GrammarError):
         compile_pattern(pattern, dialect="python")
