@@ -254,6 +254,8 @@ class _Parser:
             self.flags = self.change(text[self.at + 1 : stop], self.at + 1)
             self.at = stop + 1
             return _Group("?:", begin, flags)
+        if stop > self.at + 1 and text.startswith(")", stop) and not self.python:
+            raise self.fail(f"ECMA-262 knows flags for a group only; write (?{text[self.at + 1 : stop]}:...)", begin)
         raise self.fail("unknown kind of group", begin)
 
     def close_group(self, group: _Group) -> Node:
@@ -287,12 +289,14 @@ class _Parser:
         if self.flags.ascii:
             small = charsets.intersect(members, ((0x41, 0x5A), (0x61, 0x7A)))
             return charsets.union(members, tuple((lo ^ 0x20, hi ^ 0x20) for lo, hi in small))
-        return charsets.case_closure(members)
+        return charsets.case_closure(members, not self.python)
 
     def shorthand(self, letter: str) -> CharSet:
         kind = letter.lower()
         if not self.python or self.flags.ascii:
             members = {"d": DIGIT, "w": WORD, "s": ASCII_SPACE if self.python else SPACE}[kind]
+            if kind == "w" and self.flags.ignore_case and not self.python:
+                members = self.fold(members)  # long s and the Kelvin sign
         else:
             members = _unicode_shorthand(kind)
         return charsets.complement(members) if letter.isupper() else members
@@ -423,9 +427,9 @@ class _Parser:
                 members = charsets.property_set(f"\\p{{{expression}}}")
             except regex.error:
                 raise self.fail(f"unknown property {expression!r}", begin) from None
-        if self.flags.ignore_case:
-            members = charsets.case_closure(members)
-        return charsets.complement(members) if negated else members
+        if negated:
+            members = charsets.complement(members)
+        return self.fold(members)
 
     def bracket(self, begin: int) -> CharSet:
         """The set of the brackets whose [ was just read."""
