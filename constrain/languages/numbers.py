@@ -7,8 +7,9 @@ and in the "any" spelling an exponent may follow any plain number with at most k
 than k zeros behind it before the first other digit; k is 20 where the bounds have at most 4 significant digits, else 8.
 Membership is exactly by value.
 
-Divisors leave plain numbers only, as from left to right a remainder has no meaning under an exponent; powers of ten,
-such as 0.01, leave exponents in the "any" spelling. Integers are written -?(0|[1-9][0-9]*) in the "canonical" spelling;
+Divisors leave plain numbers only, as from left to right a remainder has no meaning under an exponent; in the "any"
+spelling powers of ten, such as 0.01, leave all exponents, and others without factors but 2 and 5 those of the multiples
+of the next power of ten. Integers are written -?(0|[1-9][0-9]*) in the "canonical" spelling;
 "any" adds the other texts whose value is an integer (see decimal_steps for the longest that have an exponent).
 """
 
@@ -29,7 +30,7 @@ from .dfa import DFA
 from .integers import integer_range
 from .magnitudes import CLASSES, EXPONENT, FRACTION, INTEGER, MINUS, POINT, SIGN, START, ZERO, E, Side, within
 from .multiples import few_multiples, multiples
-from .operations import assemble, difference, intersect, minimal
+from .operations import assemble, difference, intersect, minimal, union
 
 __all__ = ["Number", "number_language", "number_literal"]
 
@@ -71,10 +72,11 @@ def number_language(
     digits = limits.max_states
     low = _tighter(minimum, exclusive_minimum, True, digits)
     high = _tighter(maximum, exclusive_maximum, False, digits)
-    step = _joined(frozenset(_fraction(value, digits) for value in multiple_of), digits)
+    divisors = frozenset(_fraction(value, digits) for value in multiple_of)
     others = frozenset(_fraction(value, digits) for value in not_multiple_of)
-    if any(divisor <= 0 for divisor in (*others, step or 1)):
+    if any(divisor <= 0 for divisor in divisors | others):
         raise ValueError("a divisor must be greater than 0")
+    step = _joined(divisors, digits)
     without = frozenset(_fraction(value, digits) for value in excluded)
     return _language(kind, low, high, step, others, without, spelling == "any", limits)
 
@@ -100,22 +102,25 @@ def _language(
         return _integers(low, high, step, others, excluded, limits)
     if kind == "number" and low is None and high is None and step is None and not others and not excluded:
         return _free()
-    # Multiples of powers of ten, and of 1, are told under exponents too, where those may follow.
     if integer:
         low, high = _beyond_zero(low, high)
         step = Fraction(1) if step is None else _least_common_multiple(step, Fraction(1))
     elif kind == "fraction":
         others |= {Fraction(1)}
-    divisors = others if step is None else others | {step}
-    exponents = all(_is_power(d) if free_spelling else d == 1 and kind == "fraction" for d in divisors)
+    # Multiples of powers of ten, and of 1, are told under exponents too, where those may follow.
+    power = None if step is None else _power(step)
+    exponents = all(_is_power(d) if free_spelling else d == 1 and kind == "fraction" for d in others)
+    exponents = exponents and (step is None or (free_spelling and power is not None))
     limited = bool(excluded) and not integer  # what is taken away must be known in all its spellings
     wide = (_width(low, high, limits) if free_spelling else 0) if exponents else -1
     dfa: DFA | None = None
-    if low is not None or high is not None or (wide == 0 and divisors) or (wide >= 0 and limited):
+    if low is not None or high is not None or (wide == 0 and others) or (wide >= 0 and limited):
         dfa = within(low, high, wide, limited, limits)
     if step is not None:
-        if exponents:
-            listed = steps_of_ten(_power(step), True)
+        if exponents and power is not None:
+            listed = steps_of_ten(power, True)
+            if not _is_power(step):
+                listed = union(listed, multiples(step, False, limits), limits)
         else:
             try:
                 listed = multiples(step, False, limits)
@@ -128,13 +133,13 @@ def _language(
         dfa = within(None, None, -1, limited, limits) if wide < 0 else _free()
     for divisor in sorted(others):
         if exponents:
-            dfa = intersect(dfa, steps_of_ten(_power(divisor), False), limits)
+            dfa = intersect(dfa, steps_of_ten(_power(divisor) or 0, False), limits)
         else:
             dfa = difference(dfa, multiples(divisor, False, limits), limits)
     if integer and low is None and high is None and step == 1 and not others and not excluded:
         dfa = replace(dfa, name="integer:any")
     for value in sorted(excluded):
-        reach = wide if wide < 0 or limited else PLACES + len(str(abs(value.numerator)))
+        reach = wide if wide < 0 or limited else PLACES + abs(power or 0) + len(str(abs(value.numerator)))
         dfa = difference(dfa, within((value, False), (value, False), reach, True, limits), limits)
     if (wide > 0 or kind == "fraction") and (low or high or excluded):
         return minimal(dfa)
@@ -143,9 +148,9 @@ def _language(
 
 def _beyond_zero(low: Side, high: Side) -> tuple[Side, Side]:
     """Bounds of integers; those beside 0 are written so that no exponent need be compared with them."""
-    if low is not None and 0 < low[0] < 2 and low != (1, True):
+    if low is not None and 0 < low[0] <= 1 and low != (1, True):
         low = Fraction(0), True
-    if high is not None and -2 < high[0] < 0 and high != (-1, True):
+    if high is not None and -1 <= high[0] < 0 and high != (-1, True):
         high = Fraction(0), True
     return low, high
 
@@ -217,13 +222,21 @@ def _least_common_multiple(a: Fraction, b: Fraction) -> Fraction:
     return Fraction(lcm(a.numerator, b.numerator), gcd(a.denominator, b.denominator))
 
 
-def _power(value: Fraction) -> int:
-    """The exponent of a power of ten."""
-    return len(str(value.numerator)) - len(str(value.denominator))
+def _power(value: Fraction) -> int | None:
+    """The least k such that 10**k is a multiple of the value; None where there is none."""
+    place = [0, 0]
+    for i, factor in enumerate((2, 5)):
+        numerator, denominator = value.numerator, value.denominator
+        while numerator % factor == 0:
+            numerator, place[i] = numerator // factor, place[i] + 1
+        while denominator % factor == 0:
+            denominator, place[i] = denominator // factor, place[i] - 1
+        value = Fraction(numerator, denominator)
+    return max(place) if value == 1 else None
 
 
 def _is_power(value: Fraction) -> bool:
-    return value == Fraction(10) ** _power(value)
+    return (power := _power(value)) is not None and value == Fraction(10) ** power
 
 
 def _tighter(inclusive: Number | None, exclusive: Number | None, lower: bool, max_digits: int) -> Side:

@@ -110,7 +110,8 @@ def _enter_resource(document: Document, location: Location) -> None:
         if scope.draft.ref_alone:
             scope.anchors.setdefault(identifier[1:], location)
         return
-    inner = Scope(uri, scope.draft, scope.silent)
+    inner = Scope(uri, scope.draft)
+    inner.silent, inner.asserts_formats = scope.silent, scope.asserts_formats
     document.declare(inner, schema)
     inner.root = location
     location.scope = inner

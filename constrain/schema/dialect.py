@@ -16,6 +16,7 @@ from typing import Any
 __all__ = [
     "ANNOTATIONS",
     "ASSERTIONS",
+    "FORMAT_ASSERTION",
     "IN_PLACE",
     "TYPES",
     "Draft",
@@ -102,6 +103,8 @@ introduced: dict[str, Draft] = {
 }  # fmt: skip
 """Keywords that mean nothing before a draft."""
 
+FORMAT_ASSERTION = "https://json-schema.org/draft/2020-12/vocab/format-assertion"
+"""The vocabulary under which formats are asserted whatever the caller asks for."""
 _UNEVALUATED = frozenset(("unevaluatedProperties", "unevaluatedItems"))
 _APPLICATOR = frozenset(
     "properties patternProperties additionalProperties propertyNames dependencies dependentSchemas items prefixItems "

@@ -17,7 +17,7 @@ from urllib.parse import unquote, urldefrag, urljoin
 
 from .._errors import LimitError, SchemaError
 from .._limits import Limits
-from .dialect import Draft, draft_named, draft_of_uri, unspoken
+from .dialect import FORMAT_ASSERTION, Draft, draft_named, draft_of_uri, unspoken
 from .report import Report
 
 __all__ = ["Document", "Location", "Scope", "load"]
@@ -28,11 +28,14 @@ _SCALARS = frozenset((str, int, float, bool, Decimal, NoneType))
 class Scope:
     """A schema resource: a base URI, its draft, its root and its anchors."""
 
-    __slots__ = ("anchors", "draft", "dynamic", "root", "silent", "uri")
+    __slots__ = ("anchors", "asserts_formats", "draft", "dynamic", "root", "silent", "uri")
 
-    def __init__(self, uri: str, draft: Draft, silent: frozenset[str] = frozenset()) -> None:
-        self.uri, self.draft, self.silent = uri, draft, silent
-        """silent: keywords of vocabularies that the dialect leaves out."""
+    def __init__(self, uri: str, draft: Draft) -> None:
+        self.uri, self.draft = uri, draft
+        self.silent: frozenset[str] = frozenset()
+        """Keywords of vocabularies that the dialect leaves out."""
+        self.asserts_formats = False
+        """Whether the dialect itself has formats asserted."""
         self.root: Location
         self.anchors: dict[str, Location] = {}
         self.dynamic: set[str] = set()
@@ -124,8 +127,9 @@ class Document:
                 raise SchemaError("", "$schema", "draft 3 is not supported; use draft 4 or later")
             self.report.add("", "$schema", "note", f"{named!r} is not a known dialect; read as {scope.draft.name}")
             return
-        scope.draft, scope.silent = dialect, frozenset()
+        scope.draft, scope.silent, scope.asserts_formats = dialect, frozenset(), False
         if vocabularies is not None:
+            scope.asserts_formats = FORMAT_ASSERTION in vocabularies
             try:
                 scope.silent = unspoken(dialect, vocabularies)
             except LookupError as unknown:

@@ -233,7 +233,7 @@ class Normaliser:
         if clause.max is not None and clause.min > clause.max:
             return text.NOTHING
         strings = text.ANY if clause == text.Clause() else text.Strings(clauses=(clause,))
-        if "format" in keywords and self.options.formats == "assert":
+        if "format" in keywords and (self.options.formats == "assert" or location.scope.asserts_formats):
             strings = self.lexicon.meet(strings, text.of_format(keywords["format"], location.scope.draft))
         return strings
 

@@ -62,7 +62,7 @@ def in_universe(text: str, kind: str, spelling: str, low: Decimal | None, high: 
     if exponent is None:
         return True
     if divisors and (spelling == "canonical" or not all(set(str(Decimal(d))) <= set("0.1") for d in divisors)):
-        return False
+        return False  # some are written with exponents, but none need be
     digits = whole + part
     zero = not digits.strip("0")
     if (kind != "number" or divisors) and not zero:  # what is counted in places
@@ -159,6 +159,14 @@ TABLE = [
     ),
     ({"spelling": "any", "multiple_of": (0.01,)}, ["1e-2", "150e-2", "1e5", "0.001e1"], ["1e-3", "0.1e-2", "15e-3"]),
     ({"spelling": "any", "multiple_of": (1000,)}, ["1e3", "0.5e4", "10e2", "3000.0"], ["1e2", "1500", "0.5e3"]),
+    ({"spelling": "any", "multiple_of": (0.5,)}, ["1e308", "2.5", "1.5e1", "0e-9"], ["0.25", "25e-2", "1.5e-1"]),
+    ({"spelling": "any", "multiple_of": (2500,), "maximum": 1e5}, ["1e4", "2500", "5e4"], ["2.5e2", "1e3", "2e5"]),
+    ({"kind": "integer", "spelling": "any", "minimum": 1.5}, ["2", "20e-1"], ["1", "1e0", "0"]),
+    (
+        {"kind": "integer", "spelling": "any", "multiple_of": (1000,), "excluded": (5000,)},
+        ["6000", "6e3"],
+        ["5" + "0" * 25 + "e-22", "5e3", "5000.0"],
+    ),
     ({"not_multiple_of": (5, 0.5)}, ["0.3", "7.25"], ["0.5", "5", "3e-1"]),
     ({"not_multiple_of": (0.1,), "spelling": "any"}, ["1e-2", "3.14"], ["1e-1", "3.1", "2"]),
     ({"excluded": (5, 0.5)}, ["5.5", "4", "1e9"], ["5", "5.0", "5e0", "0.5", "0.50", "5e-1"]),

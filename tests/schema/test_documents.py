@@ -355,3 +355,13 @@ def test_a_dialect_with_an_unknown_required_vocabulary_is_refused() -> None:
     meta = {"$schema": "https://json-schema.org/draft/2020-12/schema", "$vocabulary": {"http://example.org/own": True}}
     with pytest.raises(errors.SchemaError, match="requires the vocabulary"):
         compile_schema({"$schema": META}, registry={META: meta})
+
+
+def test_a_dialect_may_have_formats_asserted() -> None:
+    core = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
+    for name, asserted in (("format-assertion", True), ("format-annotation", False)):
+        meta = {**core, "$vocabulary": {VOCABULARY.format("2020-12", name): False}}
+        schema = {"$schema": META, "format": "ipv4"}
+        assert accepts(schema, "x", registry={META: meta}, formats="annotate") is not asserted
+        assert not accepts(schema, "x", registry={META: meta})
+        assert accepts({"format": "ipv4"}, "x", formats="annotate")
