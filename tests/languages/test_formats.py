@@ -115,6 +115,7 @@ DEPARTURES = [
     ("idn-hostname", "例えば.例えば.例えば.example"),
     ("idn-hostname", "a--b.bücher"),
     ("idn-hostname", "𐎀𐎁"),
+    ("relative-json-pointer", "0+1"),
     ("regex", "((((a))))"),
     ("regex", r"(a)\1"),
     ("regex", r"(?<a>b)\k<a>"),
