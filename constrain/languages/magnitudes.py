@@ -134,7 +134,7 @@ class _Automaton:
                 longer = None
             critical = [b.whole_critical(w) for b, w in zip(bounds, whole, strict=True)]
             if longer is not None:
-                critical += [critical_digit(b.digits, m) for b, m in zip(bounds, longer[0], strict=True)]
+                critical += [0, *[critical_digit(b.digits, m) for b, m in zip(bounds, longer[0], strict=True)]]
             for digit, alike in _digits(critical):
                 found = tuple([b.whole_step(w, digit) for b, w in zip(bounds, whole, strict=True)])
                 too_many = any(not b.least and w[0] > len(b.whole) for b, w in zip(bounds, found, strict=True))

@@ -30,6 +30,7 @@ values = st.one_of(
         ]
     ),
     st.builds(lambda n, k: Decimal(n).scaleb(-k), st.integers(-(10**6), 10**6), st.integers(0, 4)),
+    st.builds(lambda n, k: Decimal(n).scaleb(k), st.integers(-12, 12), st.integers(-2, 2)),
 )
 offsets = st.builds(lambda sign, k: Decimal(sign).scaleb(k), st.sampled_from([-1, 0, 0, 1]), st.integers(-5, 3))
 
@@ -156,6 +157,7 @@ TABLE = [
         ["10e-1", "1000e-1", "0.1e3", "1E+2", "100.0", "0.00e5", "1.2e1", "-0e7", "0.000001e6"],
         ["1001e-1", "10e1e1", "0.1e4", "-1e0", "1e-1", "12.5", "1e3", "100000e-40"],
     ),
+    ({"spelling": "any", "minimum": 0.5, "maximum": 2}, ["20e-1", "5e-1", "0.02e2"], ["21e-1", "201e-2", "49e-2"]),
     ({"kind": "integer", "spelling": "any", "minimum": 1}, ["10e-1", "1e99", "0.01e2"], ["0e5", "-1", "5e-1"]),
     (
         {"kind": "integer", "spelling": "any", "excluded": (0, 500)},
