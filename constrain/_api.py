@@ -12,7 +12,6 @@ from .vocabulary import TEXT_BYTES, Vocabulary
 
 __all__ = ["compile_choice", "compile_json_schema", "compile_regex", "sample", "warmup"]
 
-
 def compile_json_schema(
     schema: Any,
     vocab: Vocabulary | None = None,

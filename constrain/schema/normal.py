@@ -56,7 +56,7 @@ class Normaliser:
     def __init__(self, document: Document, options: Options, limits: Limits, report: Report) -> None:
         self.document, self.options, self.report = document, options, report
         self.goals = Goals(document, limits)
-        self.lexicon = text.Lexicon(document.root.scope.draft.value, limits)
+        self.lexicon = text.Lexicon(limits)
         self.numerals = num.Numerals(options.numbers, limits)
         self.algebra = Algebra(self.goals, self.lexicon, self.numerals, limits)
         self.free_items = Items((), self.goals.all)
@@ -237,13 +237,14 @@ class Normaliser:
         atoms: list[text.Atom] = []
         if "pattern" in keywords:
             atoms.append(("pattern", keywords["pattern"], True))
-        if "format" in keywords and self.options.formats == "assert" and text.known_format(keywords["format"]):
-            atoms.append(("format", keywords["format"], True))
         low, high = int(keywords.get("minLength", 0)), keywords.get("maxLength")
         clause = text.Clause(tuple(sorted(atoms)), frozenset(), low, None if high is None else int(high))
         if clause.max is not None and clause.min > clause.max:
             return text.NOTHING
-        return text.ANY if clause == text.Clause() else text.Strings(clauses=(clause,))
+        strings = text.ANY if clause == text.Clause() else text.Strings(clauses=(clause,))
+        if "format" in keywords and (self.options.formats == "assert" or location.scope.asserts_formats):
+            strings = self.lexicon.meet(strings, text.of_format(keywords["format"], location.scope.draft))
+        return strings
 
     def _numbers(self, keywords: dict[str, Any]) -> num.Numbers:
         low = _bound(keywords.get("minimum"), keywords.get("exclusiveMinimum"), 1)
