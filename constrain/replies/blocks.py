@@ -105,6 +105,8 @@ class BlockReader:
         in_envelope = isinstance(body, JsonBody) and body.envelope is not None
         if not in_envelope:
             yield from self._read_head(wire, head, call, elements)
+        elif (yield from self._cursor.blanks()) != "{":
+            raise Malformed
         self._cursor.unpin()
         self._resync = block_close or close
         if in_envelope:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from itertools import groupby
 
@@ -21,8 +20,6 @@ from .events import (
 from .json_text import as_object
 
 __all__ = ["Channel", "Recorder"]
-
-_LAYOUT = re.compile(r"\A(?:[ \t\r\n]*\n|[ \t\r]*)")
 
 
 class Recorder:
@@ -102,41 +99,53 @@ class Recorder:
 
 
 class Channel:
-    """Text that comes in pieces. Whitespace beside a marker is layout and left out: before it all, after it as far as
-    the line goes on blank, so that the indentation of the first line stays."""
+    """Text that comes in pieces, with markers in between.
+
+    Whitespace beside a marker is layout: none at the beginning (but for the indentation of a line) or end of the text,
+    and between two texts what stood before the marker, or if there was none, after it.
+    """
 
     def __init__(self, recorder: Recorder, delta: type[TextDelta] | type[ReasoningDelta]) -> None:
         self._recorder, self._delta = recorder, delta
         self._parts: list[str] = []
         self._blanks: list[str] = []
-        self._after_marker = False
+        self._gap: str | None = None
+        """The whitespace before the marker that was met last; None when text has followed."""
 
     @property
     def whole(self) -> str:
         return "".join(self._parts)
 
     def write(self, text: str) -> None:
-        body = text.rstrip(BLANKS)
+        body = text.lstrip(BLANKS)
+        self._blanks.append(text[: len(text) - len(body)])
         if not body:
-            self._blanks.append(text)
             return
-        blank, self._blanks = "".join(self._blanks), [text[len(body) :]]
-        body = blank + body
-        if self._after_marker:
-            body = _LAYOUT.sub("", body, count=1)
-            self._after_marker = False
-        self._emit(body)
+        blanks = "".join(self._blanks)
+        body, tail = body.rstrip(BLANKS), body[len(body.rstrip(BLANKS)) :]
+        self._blanks = [tail]
+        self._emit(self._between(blanks) + body)
+        self._gap = None
 
     def marker(self) -> None:
         """A marker stands here."""
+        self._gap = self._gap or "".join(self._blanks)
         self._blanks.clear()
-        self._after_marker = True
 
     def flush(self) -> None:
         """Nothing follows: whitespace at the end of the text is text."""
-        if not self._after_marker:
+        if self._gap is None:
             self._emit("".join(self._blanks))
         self._blanks.clear()
+
+    def _between(self, blanks: str) -> str:
+        """The whitespace before a text after `blanks`."""
+        if self._gap is None:
+            return blanks
+        indentation = blanks[blanks.rfind("\n") + 1 :] if "\n" in blanks else ""
+        if not self._parts:
+            return indentation
+        return self._gap + (indentation if self._gap.endswith("\n") else "") if self._gap else blanks
 
     def _emit(self, text: str) -> None:
         if text:
