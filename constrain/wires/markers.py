@@ -80,11 +80,13 @@ class Counter:
     """A number after the name, in decimal digits without leading zeros. before: the text between name and number.
 
     The calls of a reply count up from `start`; over_conversation: from wherever the conversation has got to.
+    call_id: the id of a call in hosts' messages, with {name} and {number}; "": the number is not part of one.
     """
 
     before: str
     start: int
     over_conversation: bool = False
+    call_id: str = ""
 
 
 @dataclass(frozen=True)
@@ -325,7 +327,7 @@ _KIMI_K2 = Wire(
         Head(
             Mark.of("<|tool_call_begin|>functions."),
             (Mark.of("<|tool_call_argument_begin|>"),),
-            Counter(":", 0, over_conversation=True),
+            Counter(":", 0, over_conversation=True, call_id="functions.{name}:{number}"),
         ),
     ),
     body=JsonBody(),
