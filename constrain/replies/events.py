@@ -28,7 +28,8 @@ class ToolCall:
 
     index:          its place in the reply, from 0.
     id:             its id where the wire format has one (Kimi K2: "functions.NAME:3"), else None.
-    arguments:      the JSON object, as Python values; numbers that float and int cannot hold are Decimal.
+    arguments:      the JSON object, as Python values. Numbers too large for float are Decimal, and beyond its exponents
+                    infinite.
     arguments_text: the same as JSON text, as far as it is known. Of a repeated key, the last value counts.
     raw:            the call as the model wrote it; control tokens are spelled.
     wire:           the format it was written in.

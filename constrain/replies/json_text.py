@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Generator
-from decimal import Decimal
+from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, Context, Decimal
+from math import isinf
 from typing import Any
 
 from ..wires.markers import Envelope
@@ -18,6 +19,9 @@ _ESCAPE = re.compile(r'\\(?:["\\/bfnrt]|u[0-9A-Fa-f]{4})')
 _PART_OF_ESCAPE = re.compile(r"\\(?:u[0-9A-Fa-f]{0,4})?")
 _SCALAR = re.compile(r"[-+.0-9A-Za-z]*")
 WHOLE_SCALAR = re.compile(r"true|false|null|-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?")
+
+_EXTENDED = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN, traps=[])
+"""Every number that Decimal can hold; larger ones are its infinity."""
 
 
 def _nothing(_: str) -> None:
@@ -181,7 +185,7 @@ def as_value(text: str) -> Any:
     """The value of a JSON text. Malformed if it is none, or nested deeper than Python can build."""
     try:
         return json.loads(text, parse_int=_integer, parse_float=_float, parse_constant=_refuse)
-    except (ValueError, ArithmeticError, RecursionError):
+    except (ValueError, RecursionError):
         raise Malformed from None
 
 
@@ -202,7 +206,7 @@ def _integer(text: str) -> int | Decimal:
 
 def _float(text: str) -> float | Decimal:
     value = float(text)
-    return Decimal(text) if value in (float("inf"), float("-inf")) else value
+    return _EXTENDED.create_decimal(text) if isinf(value) else value
 
 
 def _refuse(name: str) -> Any:

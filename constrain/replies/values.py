@@ -72,8 +72,6 @@ class ArgumentTypes:
         if "type" in schema:
             types = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
             found = frozenset("number" if one == "integer" else one for one in types if isinstance(one, str)) & KINDS
-            if schema.get("nullable") is True:
-                found |= {"null"}
         if "const" in schema:
             found &= {_kind(schema["const"])}
         if isinstance(schema.get("enum"), list):

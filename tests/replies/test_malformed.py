@@ -137,14 +137,12 @@ def test_what_is_no_utf8_and_no_text_becomes_replacement_characters() -> None:
 
 
 def test_depth_and_numbers_beyond_python_do_not_raise() -> None:
-    deep = '<tool_call>{"name": "ping", "arguments": {"a": ' + "[" * 100_000 + "]" * 100_000 + "}}</tool_call>"
+    deep = '<tool_call>{"name": "ping", "arguments": {"a": ' + "[" * 30_000 + "]" * 30_000 + "}}</tool_call>"
     assert read("hermes", deep).text == deep
     digits = "9" * 5000
-    for number in (digits, "1e400", f"0.{digits}"):
+    for number in (digits, "1e400", f"0.{digits}", "-6.5E99999999999999999999", "1e-99999999999999999999"):
         [call] = read("hermes", f'<tool_call>{{"name": "ping", "arguments": {{"a": {number}}}}}</tool_call>').tool_calls
         assert call.arguments is not None and call.arguments_text == f'{{"a": {number}}}'
-    unrepresentable = '<tool_call>{"name": "ping", "arguments": {"a": 1e99999999999999999999}}</tool_call>'
-    assert read("hermes", unrepresentable).text == unrepresentable
 
 
 def test_a_repeated_argument_counts_last() -> None:

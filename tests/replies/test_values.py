@@ -42,7 +42,6 @@ def value(raw: str, schema: Any, *, wire: str = "qwen3_coder", **root: Any) -> A
         ("3", {"type": "boolean"}, "3"),
         ("true", {"type": "boolean"}, True),
         ("null", {"type": ["string", "null"]}, None),
-        ("null", {"type": "string", "nullable": True}, None),
         ("none", {"type": ["string", "null"]}, "none"),
         ("3", {"type": ["string", "integer"]}, 3),
         ("3.", {"type": ["string", "number"]}, "3."),
