@@ -27,12 +27,11 @@ def render_calls(wire: str, calls: Iterable[tuple[str, Mapping[str, Any]]], numb
     """Several calls in one reply, as in `render_call`. number: of the first."""
     one = members(wire)[0]
     written = [_call(one, name, arguments, number, place) for place, (name, arguments) in enumerate(calls)]
-    if not one.sections:
-        return str(one.between).join(written).lstrip("\n")
-    section = one.sections[0]
-    if one.one_per_section:
-        return str(one.between).join(f"{section.open}{call}{section.close}" for call in written).lstrip("\n")
-    return f"{section.open}{str(one.between).join(written)}{section.close}".lstrip("\n")
+    if one.sections:
+        section = one.sections[0]
+        blocks = written if one.one_per_section else [str(one.between).join(written)]
+        written = [f"{section.open}{block}{section.close}" for block in blocks]
+    return str(one.between).join(block.lstrip("\n") for block in written)  # without what would part it from a text
 
 
 def _call(wire: Wire, name: str, arguments: Mapping[str, Any], number: int | None, place: int) -> str:
