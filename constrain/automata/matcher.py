@@ -76,7 +76,7 @@ class Matcher:
 
     def fork(self) -> Matcher:
         """An independent copy in the same state."""
-        other = object.__new__(Matcher)
+        other = object.__new__(type(self))
         other.__dict__.update(self.__dict__)
         for name in ("_arena", "_configs", "_text", "_history", "_walk", "_desc"):
             setattr(other, name, getattr(self, name).copy())

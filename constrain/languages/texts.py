@@ -14,5 +14,5 @@ __all__ = ["strings_without"]
 
 @lru_cache(maxsize=256)
 def strings_without(texts: tuple[str, ...]) -> DFA:
-    """All strings that contain none of `texts`. The same object for the same texts, so that what is made of it is shared."""
+    """All strings that contain none of `texts`. One object for the same texts: what is made of it is shared."""
     return complement(compile_node(alternatives([text(one) for one in texts]), search=True))

@@ -34,7 +34,7 @@ _FIRST = {
 
 
 class Builder:
-    """Nodes of the goals of one compilation in one notation. `lock` guards the compilation, which builders may share."""
+    """Nodes of the goals of one compilation in one notation. `lock` guards the compilation; builders may share it."""
 
     def __init__(
         self, normaliser: Normaliser, notation: Notation | None = None, lock: threading.RLock | None = None
@@ -99,8 +99,8 @@ class Builder:
     # strings
 
     def strings(self, strings: Strings) -> list[Lexeme]:
-        """The strings themselves, as raw lexemes. One where one can hold it all: clauses without bounds in registers are
-        united in one automaton.
+        """The strings themselves, as raw lexemes: one where one can hold it all, because clauses without bounds in
+        registers are united in one automaton.
         """
         lexicon = self.normaliser.lexicon
         listed = tuple(sorted(encoded(strings.words)))
