@@ -9,59 +9,41 @@ a call on they constrain every byte. Two roots serve the two ways in which a cal
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from .._errors import RequestError, UnsatisfiableError, VocabularyError
+from .._errors import UnsatisfiableError, VocabularyError
 from .._limits import Limits
 from ..automata.compiled import Grammar
 from ..automata.grammar import SYMBOL, Lexeme, Node, Union, symbol
 from ..languages.operations import ANY_STRING
 from ..vocabulary import Vocabulary
-from .choice import Choice, read_choice
-from .layouts import Either, Many, Maybe, Part, frame
-from .markers import JsonBody, KeyValueBody, Wire, members
+from .choice import read_choice
+from .judge import Judge
+from .layouts import Either, Many, Part, Parts, frame
+from .markers import JsonBody, KeyValueBody, members
 from .marks import Inputs, Marks
-from .regions import Opening, Region, Settings
+from .regions import Region, Settings
+from .reply import Plan
 from .tools import Tool, ToolSchemaCompiler
 from .values import LOOSE
 from .watch import Watch
 
 if TYPE_CHECKING:
+    from ..automata.explain import Rejection
     from .matcher import ToolMatcher
 
 __all__ = [
     "CompositeToolAutomaton",
     "GemmaToolAutomaton",
     "JsonToolAutomaton",
-    "Plan",
     "QwenCoderToolAutomaton",
     "ToolAutomaton",
 ]
 
 _REASONING = {None: None, False: None, True: "wait", "wait": "wait", "inside": "inside"}
-
-
-@dataclass(frozen=True)
-class Plan:
-    """What a matcher does outside calls.
-
-    demanded: the reply must call a tool.     waits: the demand begins after the reasoning.
-    inside: the prompt has begun the reasoning.     single: at most one call.
-    others: markers that begin like a call but are none, as inputs; longest_other: inputs of the longest.
-    overruns: a call may end in the middle of a token.
-    """
-
-    watch: Watch
-    demanded: bool
-    waits: bool
-    inside: bool
-    single: bool
-    others: frozenset[Inputs]
-    longest_other: int
-    overruns: bool
 
 
 class ToolAutomaton(Grammar):
@@ -95,6 +77,7 @@ class ToolAutomaton(Grammar):
         names: str = "declared",
         json_values: str = "schema",
         spelled_markers: str | None = None,
+        text_arming: bool = False,
         code_fences: bool = True,
         limits: Limits | None = None,
         **options: Any,
@@ -113,18 +96,29 @@ class ToolAutomaton(Grammar):
         chosen = self.choice.names
         self.tools: tuple[Tool, ...] = tuple(t for t in self.compiler.tools if chosen is None or t.name in chosen)
         settings = Settings(parallel and self.choice.parallel, names, json_values, spelled_markers)
-        self.regions = [Region(one, self.compiler, self.tools, self.marks, settings) for one in self.wires]
+        bad = self.compiler.bad.copy()
+        self.regions = [Region(one, self.compiler.options, self.tools, self.marks, settings, bad) for one in self.wires]
         self._settings, self._reasoning, self._code_fences = settings, _REASONING[reasoning], code_fences
         self._demanded = self.choice.mode == "required"
         openings = [] if self.choice.mode == "none" else [o for region in self.regions for o in region.openings()]
-        self._openings = [one for one in openings if one.token is not None]
+        self._openings = [(one.token, one) for one in openings if one.token is not None]
+        self._by_text = [one for one in openings if one.token is None] if vocab is None or text_arming else []
+        self.triggers = [(re.compile(one.trigger), one.at_start) for one in self._by_text]
         root = self._demanded_root() if self._demanded else self._free_root()
-        super().__init__(root, vocab, report=self.compiler.report, limits=limits, symbols=self.marks.used)
+        super().__init__(root, vocab, report=bad.report, limits=limits, symbols=self.marks.used)
         self._check_vocabulary()
 
-    def matcher(
-        self, *, max_rollback: int | None = 256, stop_token_ids: Iterable[int] | None = None
-    ) -> ToolMatcher:
+    def accepts(self, data: bytes | str) -> bool:
+        """Whether `data` is a whole reply. Control tokens are spelled out in it."""
+        return Judge(self, data.encode() if isinstance(data, str) else data).accepts()
+
+    def explain(self, data: bytes | str) -> Rejection | None:
+        """Where and why `data` is not a reply, and what was expected there; None when it is one. Tools are the first keys
+        of the pointer.
+        """
+        return Judge(self, data.encode() if isinstance(data, str) else data).explain()
+
+    def matcher(self, *, max_rollback: int | None = 256, stop_token_ids: Iterable[int] | None = None) -> ToolMatcher:
         """A matcher at the start of a reply. stop_token_ids: by default the vocabulary's EOS ids and the formats' own."""
         from .matcher import ToolMatcher
 
@@ -141,42 +135,58 @@ class ToolAutomaton(Grammar):
 
     @cached_property
     def plan(self) -> Plan:
+        """What a matcher does outside calls."""
+        spell = self.marks.spell
         arms: dict[int, list[bytes]] = {}
-        for opening in self._openings:
+        for token, opening in self._openings:
             if opening.is_call:
-                arms.setdefault(opening.token, []).append(opening.before)  # type: ignore[arg-type]
+                arms.setdefault(token, []).append(opening.before)
+        others = {}
+        for wire in self.wires:
+            marks = {mark.text: False for mark in wire.silent}
+            if wire.reasoning is not None:
+                marks[wire.reasoning.open.text] = True
+            others.update({spell(text): thinking for text, thinking in marks.items()})
+        for region in self._messages:
+            for start in region.message_starts:
+                arms.setdefault(start[0] - SYMBOL, []).append(b"")
+                others |= {(*start, *header): others[header] for header in region.message_headers}
+        others = {mark: thinking for mark, thinking in others.items() if mark[0] - SYMBOL in arms}
         thoughts = [wire.reasoning for wire in self.wires if wire.reasoning is not None]
-        opens = {self.marks.spell(one.open.text): None for one in thoughts}
-        closes = {self.marks.spell(one.close.text): None for one in thoughts}
-        others = {
-            self.marks.spell(mark.text)
-            for wire in self.wires
-            for mark in (*wire.silent, *((wire.reasoning.open,) if wire.reasoning else ()))
-            if self._shares(mark.text, arms)
-        }
+        opens = {_to_control(spell(one.open.text)): None for one in thoughts}
+        closes = {spell(one.close.text): None for one in thoughts}
         return Plan(
-            Watch(arms, tuple(map(_from_control, opens)), tuple(closes), self._code_fences),
-            self._demanded,
-            self._demanded and self._reasoning is not None,
-            self._reasoning == "inside",
-            not self._settings.parallel,
-            frozenset(others),
-            max(map(len, others), default=0),
-            any(region.ends_in_text for region in self.regions),
+            watch=Watch(arms, tuple(opens), tuple(closes), self._code_fences),
+            demanded=self._demanded,
+            waits=self._demanded and self._reasoning is not None,
+            inside=self._reasoning == "inside",
+            single=not self._settings.parallel,
+            begins=bool(self._messages),
+            others=others,
+            longest_other=max(map(len, others), default=0),
+            overruns=any(region.ends_in_text for region in self.regions),
         )
 
-    def _shares(self, text: str, arms: Mapping[int, Any]) -> bool:
-        first = self.marks.spell(text)[0]
-        return first >= SYMBOL and first - SYMBOL in arms
+    @cached_property
+    def _messages(self) -> list[Region]:
+        """The formats in which every message has a header."""
+        free = self.choice.mode == "auto" and bool(self._openings)
+        return [region for region in self.regions if region.message_starts] if free else []
 
     # Roots -------------------------------------------------------------------------------------------------------------
 
     def _free_root(self) -> Node:
         nodes: dict[int, list[Node]] = {}
-        for opening in self._openings:
-            nodes.setdefault(opening.token, []).append(opening.node)  # type: ignore[arg-type]
-        ways = [((symbol(token),), _union(found), ANYTHING) for token, found in nodes.items()]
-        return frame(Many(Either(*ways))) if ways else frame()
+        for token, opening in self._openings:
+            nodes.setdefault(token, []).append(opening.node)
+        messages = [region.message() for region in self._messages]
+        for region, message in zip(self._messages, messages, strict=True):
+            for start in region.message_starts:
+                nodes.setdefault(start[0] - SYMBOL, []).append(frame(start[1:], message))
+        ways: list[Parts] = [((symbol(token),), _union(found), ANYTHING) for token, found in nodes.items()]
+        ways += [(opening.node, ANYTHING) for opening in self._by_text]
+        first: Parts = (_union(messages),) if messages else ()
+        return frame(*first, Many(Either(*ways)))
 
     def _demanded_root(self) -> Node:
         blocks = [node for region in self.regions for node in region.blocks()]
@@ -186,14 +196,15 @@ class ToolAutomaton(Grammar):
         lead: list[Part] = [LOOSE] if self._reasoning else []
         for region in self.regions:
             lead += region.lead()
-        if not self._settings.parallel:
-            return frame(*lead, block)
+        tail = [part for region in self.regions for part in region.tail()]
         gaps = [gap for region in self.regions if (gap := region.between()) is not None]
-        return frame(*lead, block, Many(Either(*gaps), block)) if gaps else frame(*lead, block)
+        if not self._settings.parallel or not gaps:
+            return frame(*lead, block, *tail)
+        return frame(*lead, block, Many(Either(*gaps), block), *tail)
 
     def _check_vocabulary(self) -> None:
         """A format whose first marker the vocabulary lacks cannot begin a call by a token."""
-        if self.vocabulary is None or self.choice.mode == "none" or self._openings:
+        if self.vocabulary is None or self.choice.mode == "none" or self._openings or self._by_text:
             return
         missing = ", ".join(repr(region.wire.openers[0].text) for region in self.regions)
         if self._demanded:
@@ -210,7 +221,7 @@ def _union(nodes: Sequence[Node]) -> Node:
     return nodes[0] if len(nodes) == 1 else Union(tuple(nodes))
 
 
-def _from_control(marker: Inputs) -> Inputs:
+def _to_control(marker: Inputs) -> Inputs:
     """The marker up to its last control token, which is where it is recognised."""
     last = max((i for i, unit in enumerate(marker) if unit >= SYMBOL), default=len(marker) - 1)
     return marker[: last + 1]

@@ -11,7 +11,9 @@ from .._errors import RequestError
 __all__ = ["Choice", "read_choice"]
 
 _MODES = {"auto": "auto", "required": "required", "any": "required", "none": "none", "validated": "auto"}
-_HELP = '"auto", "required" (or "any"), "none", the name of a tool, or the object of the OpenAI or the Anthropic interface'
+_HELP = (
+    '"auto", "required" (or "any"), "none", the name of a tool, or the object of the OpenAI or the Anthropic interface'
+)
 
 
 @dataclass(frozen=True)

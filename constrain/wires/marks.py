@@ -26,6 +26,7 @@ class Marks:
         self.used: set[int] = set()
         longest_first = sorted(map(re.escape, ids), key=len, reverse=True)
         self._controls = re.compile("|".join(longest_first)) if ids else None
+        self._spelled = re.compile("|".join(longest_first).encode()) if ids else None
 
     @classmethod
     def of(cls, controls: Iterable[str], vocabulary: Vocabulary | None) -> Marks:
@@ -42,6 +43,11 @@ class Marks:
         inputs = tuple(self.split(text))
         self.used.update(unit - SYMBOL for unit in inputs if unit >= SYMBOL)
         return inputs
+
+    def at(self, data: bytes, position: int) -> tuple[int | None, int]:
+        """(id, length) of the control token that is spelled at a position; (None, 0) where there is none."""
+        found = self._spelled.match(data, position) if self._spelled else None
+        return (self.ids[found.group().decode()], len(found.group())) if found else (None, 0)
 
     def split(self, text: str) -> Iterable[int]:
         """The inputs of any text, every control token in it taken for one."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Iterable
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,23 +13,12 @@ from numpy.typing import NDArray
 from ..automata import layout as at
 from ..automata.grammar import symbol
 from ..automata.matcher import NOT_RELEASED, Matcher, mask_array
-from .watch import Event, Seen
+from .reply import State
 
 if TYPE_CHECKING:
     from .automaton import ToolAutomaton
 
 __all__ = ["ToolMatcher"]
-
-
-class _State(NamedTuple):
-    """calling: inside a call, or where one is demanded.   seen: what was seen of the free text.   calls: how many began.
-    span: inputs of the call so far, as long as it may yet be another marker; None when it cannot be one any more.
-    """
-
-    calling: bool
-    seen: Seen
-    calls: int = 0
-    span: tuple[int, ...] | None = None
 
 
 class ToolMatcher(Matcher):
@@ -48,9 +37,8 @@ class ToolMatcher(Matcher):
     def reset(self) -> None:
         """Back to the start of the reply."""
         super().reset()
-        plan = self._plan
-        self._state = _State(plan.demanded and not plan.waits, Seen(plan.inside))
-        self._past: list[tuple[_State, int] | None] = []
+        self._state = self._plan.start()
+        self._past: list[tuple[State, int] | None] = []
         """Per step: the state before it and the steps that the automaton took for it; None: the same state, one step."""
 
     def fork(self) -> ToolMatcher:
@@ -75,11 +63,7 @@ class ToolMatcher(Matcher):
         return self._state.calling and self._free == NOT_RELEASED
 
     def _banned(self) -> tuple[int, ...]:
-        """Tokens that are forbidden although no call is under way."""
-        plan = self._plan
-        if plan.demanded:
-            return self.stop_token_ids
-        return tuple(plan.watch.arms) if plan.single and self._state.calls else ()
+        return self._plan.banned(self._state, self.stop_token_ids)
 
     def fill_next_token_bitmask(self, bitmask: Any, row: int = 0) -> bool:
         if self._in_engine:
@@ -108,7 +92,13 @@ class ToolMatcher(Matcher):
         if self._free != NOT_RELEASED:
             return super().accept_token(token_id)
         if state.calling:
-            return super().accept_token(token_id) and self._stepped(state, token_id)
+            if not super().accept_token(token_id):
+                return False
+            if self._plan.demanded:
+                self._past.append(None)
+            else:
+                self._stepped(state, self.vocabulary.token_bytes(token_id), token_id)
+            return True
         token = operator.index(token_id)
         if not 0 <= token < self.vocabulary.size or self.is_terminated() or token in self._banned():
             return False
@@ -118,65 +108,38 @@ class ToolMatcher(Matcher):
             return True
         data = self.vocabulary.token_bytes(token)
         if data is not None:
-            self._look(state, data)
-        else:
-            self._look_at_control(state, token)
+            self._past.append((state, 0))
+            self._state = self._plan.after_text(state, data)
+            return True
+        after, begins = self._plan.after_control(state, token)
+        if begins and not self._accept(token, True):
+            return False
+        self._past.append((state, int(begins)))
+        self._state = after
         return True
 
     def accept_bytes(self, data: bytes) -> bool:
         state = self._state
         if self._free != NOT_RELEASED or self.is_terminated() or not data:
             return super().accept_bytes(data)
-        if state.calling:
-            return super().accept_bytes(data) and self._stepped(state, -1, data)
-        self._look(state, data)
-        return True
-
-    def _look(self, state: _State, data: bytes) -> None:
-        """Note free text."""
-        self._past.append((state, 0))
-        self._state = state._replace(seen=self._plan.watch.text(state.seen, data))
-
-    def _look_at_control(self, state: _State, token: int) -> None:
-        """Note a control token in free text; a call may begin with it."""
-        plan = self._plan
-        seen, event = plan.watch.control(state.seen, token)
-        if event is Event.CALLS and self._accept(token, True):
-            self._past.append((state, 1))
-            span = (symbol(token),) if plan.others else None
-            self._state = _State(True, seen, state.calls + 1, span)
-            return
-        self._past.append((state, 0))
-        self._state = state._replace(seen=seen, calling=event is Event.ANSWERS and plan.demanded)
-
-    def _stepped(self, state: _State, token: int, data: bytes | None = None) -> bool:
-        """Note a step that the automaton has taken inside a call. Always True."""
-        plan = self._plan
-        if plan.demanded or self.is_terminated():
-            self._past.append(None)
+        if not state.calling:
+            self._past.append((state, 0))
+            self._state = self._plan.after_text(state, data)
             return True
-        if token >= 0 and (plan.overruns or state.span is not None):
-            data = self.vocabulary.token_bytes(token)
-        span = None
-        if state.span is not None:
-            span = (*state.span, *(data or (symbol(token),)))
-            span = span if len(span) <= plan.longest_other else None
-        if (data is None or plan.overruns) and super().is_accepting():
-            self._past.append((state, 1))
-            self._state = self._after_region(state, span)
-        elif span != state.span:
-            self._past.append((state, 1))
-            self._state = state._replace(span=span)
-        else:
-            self._past.append(None)
+        if not super().accept_bytes(data):
+            return False
+        self._stepped(state, data, -1)
         return True
 
-    def _after_region(self, state: _State, span: tuple[int, ...] | None) -> _State:
-        """The state after a call, or after another marker that began like one."""
-        if span is None or span not in self._plan.others:
-            return _State(False, Seen(), state.calls)
-        thinking = span in self._plan.watch.think_open
-        return _State(False, state.seen._replace(thinking=thinking), state.calls - 1)
+    def _stepped(self, state: State, data: bytes | None, token: int) -> None:
+        """Note a step that the automaton has taken in a call: of bytes, or else of a control token."""
+        plan = self._plan
+        if data is not None and state.span is None and not plan.overruns:
+            self._past.append(None)
+            return
+        after = plan.after_step(state, data if data is not None else (symbol(token),), super().is_accepting)
+        self._past.append(None if after is state else (state, 1))
+        self._state = after
 
     @property
     def steps(self) -> int:
@@ -202,9 +165,7 @@ class ToolMatcher(Matcher):
         """Whether the reply may end here: outside calls, and after the call that is demanded."""
         if self._free != NOT_RELEASED or self.is_terminated():
             return True
-        if self._state.calling:
-            return self._plan.demanded and super().is_accepting()
-        return not self._plan.demanded
+        return self._plan.may_end(self._state, super().is_accepting)
 
     def forced_bytes(self, limit: int = 4096) -> bytes:
         return super().forced_bytes(limit) if self._in_engine else b""

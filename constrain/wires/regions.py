@@ -7,14 +7,15 @@ ObjectShape whose values are the arguments, so that one automaton holds all name
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from typing import Any
 
 from .._errors import SchemaError
 from ..automata.grammar import SYMBOL, Lazy, Lexeme, Node, ObjectShape, Skin, Union
 from ..automata.json_layouts import FLEXIBLE
-from ..languages.operations import ANY_STRING
 from ..languages.pattern import compile_pattern
 from ..schema.build import Builder
 from ..schema.forms import Goal
@@ -23,7 +24,7 @@ from ..schema.options import Options
 from .layouts import KEY, VALUE, Either, Many, Maybe, Part, Parts, frame
 from .markers import Counter, ElementBody, Envelope, Head, JsonBody, KeyValueBody, Mark, Section, Wire
 from .marks import Inputs, Marks
-from .tools import Tool, ToolSchemaCompiler
+from .tools import BadTools, Tool
 from .values import BARE_KEYS, LOOSE, Elements, KeyValues, escaped, space
 
 __all__ = ["Opening", "Region", "Settings"]
@@ -33,6 +34,9 @@ _LOOSE = frozenset(("hermes", "exaone", "qwen3_coder", "glm45", "glm47", "minima
 
 _LEADS = {"harmony": ("<|start|>assistant",), "kimi_k3": ("<|open|>response<|sep|>", "<|close|>response<|sep|>")}
 """Markers that may stand before a call which is demanded at once: of the message, of an answer that stays empty."""
+
+_TAILS = {"kimi_k3": ("<|close|>message<|sep|>",)}
+"""Markers that may stand after the last call."""
 
 
 @dataclass(frozen=True)
@@ -57,13 +61,17 @@ class Settings:
 @dataclass(frozen=True)
 class Opening:
     """A way to begin a block. before: bytes that precede the arming token; token: its id, None where there is none;
-    node: what follows it. whole: the opening marker and all that belongs to it, for where a call must begin at once.
+    node: what follows it.     is_call: False for another marker that begins like one.
+    Where there is no token: trigger, a pattern of the text by which a call is recognised; at_start: only where a message
+    begins; node: the whole block, opening marker and all.
     """
 
     before: bytes
     token: int | None
     node: Node
     is_call: bool = True
+    trigger: bytes = b""
+    at_start: bool = False
 
 
 class Region:
@@ -74,28 +82,28 @@ class Region:
     """
 
     def __init__(
-        self, wire: Wire, compiler: ToolSchemaCompiler, tools: Sequence[Tool], marks: Marks, settings: Settings
+        self,
+        wire: Wire,
+        options: Options,
+        tools: Sequence[Tool],
+        marks: Marks,
+        settings: Settings,
+        bad: BadTools,
     ) -> None:
         self.wire, self.marks, self.settings = wire, marks, settings
         self.loose = wire.name in _LOOSE
-        self.options = _options(wire, compiler.options, settings)
+        self.options = _options(wire, options, settings)
         self.notation: Notation | None = None
         if isinstance(wire.body, KeyValueBody):
             self.notation = KeyValues.of(wire.body, marks)
-        self.space = _JsonSpace(compiler.options.whitespace)
-        self.tools = [
-            tool for tool in tools if compiler.guarded("", tool.name, lambda t=tool: self._check(t)) is not None
-        ]
+        self.space = _JsonSpace(options.whitespace)
+        self.tools = [tool for tool in tools if bad.guarded("", tool.name, partial(self._check, tool))]
         self._shapes: dict[Any, ObjectShape] = {}
 
     @property
     def ends_in_text(self) -> bool:
-        wire = self.wire
-        last = wire.close.text
-        if wire.sections:
-            last = wire.sections[0].close.text
-        inputs = self.marks.spell(last)
-        return not inputs or inputs[-1] < SYMBOL
+        ends = [section.close.text for section in self.wire.sections] or [self.wire.close.text]
+        return any(not inputs or inputs[-1] < SYMBOL for inputs in map(self.marks.spell, ends))
 
     def _check(self, tool: Tool) -> bool:
         """Whether the tool can be written. Raises SchemaError, UnsatisfiableError."""
@@ -116,7 +124,11 @@ class Region:
         for opener, make in self._blocks():
             before, token, rest = _cut(opener)
             armed.add(token)
-            yield Opening(before, token, make(rest))
+            if token is None:
+                trigger = re.escape(before) if before else _TRIGGER
+                yield Opening(before, None, make(opener), True, trigger, self.wire.heads[-1].at_start or not before)
+            else:
+                yield Opening(before, token, make(rest))
         wire = self.wire
         others = [*wire.silent, *((wire.reasoning.open,) if wire.reasoning else ())]
         for text in dict.fromkeys(mark.text for mark in others):
@@ -131,6 +143,27 @@ class Region:
     def lead(self) -> Parts:
         """What may stand before the first block where one is demanded."""
         return [Maybe(self.marks.spell(text)) for text in _LEADS.get(self.wire.name, ())]
+
+    def tail(self) -> Parts:
+        """What may stand after the last block where one is demanded."""
+        return [Maybe(self.marks.spell(text)) for text in _TAILS.get(self.wire.name, ())]
+
+    @cached_property
+    def message_starts(self) -> list[Inputs]:
+        """What begins a message, in formats in which every message has a header; empty in others."""
+        return [self.marks.spell(mark.text) for mark in self.wire.starts]
+
+    @cached_property
+    def message_headers(self) -> list[Inputs]:
+        """The headers of messages that are no calls."""
+        wire = self.wire
+        texts = [mark.text for mark in wire.silent if mark not in wire.starts and "<|message|>" in mark.text]
+        texts += [wire.reasoning.open.text] if wire.reasoning else []
+        return [self.marks.spell(text) for text in texts]
+
+    def message(self) -> Node:
+        """A call, or the header of another message."""
+        return Union((*self.blocks(), *(frame(header) for header in self.message_headers)))
 
     def between(self) -> Parts | None:
         """What stands between two blocks; None where there is one at most."""
@@ -151,7 +184,8 @@ class Region:
             yield self.marks.spell(section.open.text), lambda rest, parts=parts: frame(rest, *parts)
         for head in () if self.wire.sections else self.wire.heads:
             shape, parts = self._shape(head), self._call(head)
-            yield self.marks.spell(head.open.text), lambda rest, s=shape, p=parts: frame(rest, *p, shape=s)
+            before = Maybe(head.open.before.encode()) if head.at_start and head.open.text else b""
+            yield self.marks.spell(head.open.text), lambda rest, b=before, s=shape, p=parts: frame(b, rest, *p, shape=s)
 
     def _section(self, section: Section) -> list[Part]:
         """All that follows the opening marker of a section."""
@@ -264,8 +298,8 @@ class Region:
         return Elements(builder, self.wire, self.marks, after_head, loose=self.loose, free_json=free_json).node(goal)
 
 
-ANYTHING = Lexeme(dfa=ANY_STRING)
-"""Text after a block that ends in the middle of a token."""
+_TRIGGER = rb'\{[ \t\r\n]{0,4}"name"'
+"""Begins a JSON object that is a call, where nothing else does."""
 
 
 class _JsonSpace:

@@ -16,7 +16,8 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 from .._errors import ConstrainError, LimitError, SchemaError, UnsatisfiableError
 from .._limits import Limits
@@ -29,7 +30,9 @@ from ..schema.options import Options
 from ..schema.report import Report
 from ..schema.strings import encodable
 
-__all__ = ["Parameters", "Tool", "ToolSchemaCompiler"]
+__all__ = ["BadTools", "Parameters", "Tool", "ToolSchemaCompiler"]
+
+T = TypeVar("T")
 
 _log = logging.getLogger("constrain")
 
@@ -95,6 +98,32 @@ class Tool:
     pointer: str
 
 
+@dataclass
+class BadTools:
+    """What becomes of tools that cannot be used: an error, or under `drop` a finding and a warning."""
+
+    drop: bool
+    report: Report
+
+    def copy(self) -> BadTools:
+        """The same policy, with a report of its own that begins with the same findings."""
+        return BadTools(self.drop, Report(list(self.report.findings), self.report.subschemas))
+
+    def guarded(self, pointer: str, name: str, make: Callable[[], T]) -> T | None:
+        """What `make` makes. An error is told of the tool at `pointer`; None where the tool is dropped."""
+        try:
+            return make()
+        except (SchemaError, UnsatisfiableError, LimitError) as error:
+            self.refuse(_of_tool(error, pointer, name), error)
+            return None
+
+    def refuse(self, error: ConstrainError, cause: Exception | None = None) -> None:
+        if not self.drop:
+            raise error from cause
+        self.report.add(getattr(error, "pointer", ""), getattr(error, "keyword", None) or "", "refused", str(error))
+        _log.warning("a tool is left out: %s", error)
+
+
 class ToolSchemaCompiler:
     """A list of tools, compiled: what all tool automata of all formats share. Immutable.
 
@@ -135,16 +164,16 @@ class ToolSchemaCompiler:
         self.options = Options(whitespace, property_order, additional_properties, formats, numbers, lenient)
         self.limits = limits or Limits()
         self.report = Report()
+        self.bad = BadTools(on_bad_tool == "drop", self.report)
         self.compiled = 0
-        self._drop = on_bad_tool == "drop"
         self._draft, self._registry = draft, registry
         found: dict[str, Tool] = {}
         for entry, pointer, server in _entries(tools, servers):
-            tool = self.guarded(pointer, _shown_name(entry), lambda e=entry, p=pointer, s=server: self._tool(e, p, s))
+            tool = self.bad.guarded(pointer, _shown_name(entry), partial(self._tool, entry, pointer, server))
             if tool is None:
                 continue
             if tool.name in found:
-                self.refuse(_duplicate(tool, found[tool.name]))
+                self.bad.refuse(_duplicate(tool, found[tool.name]))
                 continue
             found[tool.name] = tool
         self.tools: tuple[Tool, ...] = tuple(found.values())
@@ -164,20 +193,6 @@ class ToolSchemaCompiler:
         """(server, the tool's name there) of a name that a model called. KeyError when there is no such tool."""
         tool = self._by_name[name]
         return tool.server, tool.own_name
-
-    def guarded(self, pointer: str, name: str, make: Callable[[], Any]) -> Any:
-        """What `make` makes. An error is told of the tool, or under "drop" reported, and the result None."""
-        try:
-            return make()
-        except (SchemaError, UnsatisfiableError, LimitError) as error:
-            self.refuse(_of_tool(error, pointer, name), error)
-            return None
-
-    def refuse(self, error: ConstrainError, cause: Exception | None = None) -> None:
-        if not self._drop:
-            raise error from cause
-        self.report.add(getattr(error, "pointer", ""), getattr(error, "keyword", None) or "", "refused", str(error))
-        _log.warning("a tool is left out: %s", error)
 
     # One tool ----------------------------------------------------------------------------------------------------------
 
