@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import time
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from ._limits import Limits
 from .automata.compiled import Grammar
 from .vocabulary import TEXT_BYTES, Vocabulary
 
-__all__ = ["compile_choice", "compile_json_schema", "compile_regex", "warmup"]
+if TYPE_CHECKING:
+    from .wires.automaton import ToolAutomaton
+
+__all__ = ["compile_choice", "compile_json_schema", "compile_regex", "compile_tools", "warmup"]
 
 
 
@@ -95,6 +99,23 @@ def compile_choice(choices: list[str], vocab: Vocabulary | None = None, *, limit
     except UnicodeEncodeError as error:
         raise GrammarError(f"a choice has a lone surrogate, which no UTF-8 text can spell: {error.object!r}") from None
     return Grammar(Lexeme(words=words), vocab, limits=limits)
+
+
+def compile_tools(
+    tools: Any, vocab: Vocabulary | None = None, wire: str | Sequence[str] = "hermes", **options: Any
+) -> ToolAutomaton:
+    """An automaton for the tool calls of replies in one format, or several (docs/tool-calls.md).
+
+    tools: an OpenAI, Anthropic or MCP list, or a `constrain.automata.ToolSchemaCompiler`.
+    vocab: None: it only checks texts.
+    wire:  "hermes", "exaone", "llama3", "mistral", "mistral_v11", "deepseek_v3", "deepseek_v31", "kimi_k2", "phi4_mini",
+           "harmony", "gemma4", "functiongemma", "qwen3_coder", "kimi_k3", "glm45", "glm47", "minimax_m2", "dsml"; "qwen" is
+           hermes and qwen3_coder at once; or a list of names.
+    The options are those of `constrain.wires.automaton.ToolAutomaton` and ToolSchemaCompiler.
+    """
+    from .wires.automaton import ToolAutomaton
+
+    return ToolAutomaton(tools, vocab, wire, **options)
 
 
 def warmup(vocab: Vocabulary | None = None) -> float:

@@ -2,15 +2,16 @@
 
 One goal is one node, so recursion and sharing come for free. Anything that costs work sits behind a `Lazy`, with
 the bytes that its value can begin with where they are cheap to tell. Values that mention nothing (a free string,
-any JSON value) are built once per compilation.
+any JSON value) are built once per compilation. How values are written is the `Notation`'s business.
 """
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Callable
 from typing import Any
 
-from ..automata.grammar import ArrayShape, Frame, Lazy, Lexeme, Node, ObjectShape, Skin, Union
-from ..automata.json_layouts import array_layout, object_layout
+from ..automata.grammar import ArrayShape, Frame, Lazy, Lexeme, Node, ObjectShape, Union
 from ..languages import operations
 from ..languages.dfa import DFA
 from ..languages.words import words
@@ -18,6 +19,7 @@ from .counting import unrolled
 from .forms import FALSE, NULL, TRUE, Form, Goal, Items, Kind, Members
 from .goals import fields
 from .normal import Normaliser
+from .notation import QUOTE, Notation, json_notation
 from .strings import Strings, encodable, encoded
 
 __all__ = ["Builder"]
@@ -32,57 +34,74 @@ _FIRST = {
 
 
 class Builder:
-    def __init__(self, normaliser: Normaliser) -> None:
+    """Nodes of the goals of one compilation in one notation. `lock` guards the compilation; builders may share it."""
+
+    def __init__(
+        self, normaliser: Normaliser, notation: Notation | None = None, lock: threading.RLock | None = None
+    ) -> None:
         self.normaliser = normaliser
-        whitespace = normaliser.options.whitespace
-        self.object_layout, self.array_layout = object_layout(whitespace), array_layout(whitespace)
+        self.notation = notation or json_notation(normaliser.options.whitespace)
+        self.lock = lock or threading.RLock()
         self.ordered = normaliser.options.property_order == "schema"
+        self._nodes: dict[Goal, Node] = {}
+        self._promises: dict[Goal, Node] = {}
         self._strings: dict[Strings, list[Node]] = {}
         self._numbers: dict[Any, Node] = {}
 
     def node(self, goal: Goal) -> Node:
         """The node of an inhabited goal."""
-        if goal.node is None:
-            goal.node = self._union(self._alternatives(self.normaliser.settled(goal)))
-        return goal.node  # type: ignore[no-any-return]
+        with self.lock:
+            node = self._nodes.get(goal)
+            if node is None:
+                nodes = self._alternatives(self.normaliser.settled(goal))
+                assert nodes, "only inhabited goals have nodes"
+                node = self._nodes[goal] = nodes[0] if len(nodes) == 1 else Union(tuple(nodes))
+            return node
 
     def later(self, goal: Goal) -> Node:
         """The node, or a promise of it."""
-        if goal.node is not None:
-            return goal.node  # type: ignore[no-any-return]
-        if goal.lazy is None:
-            goal.lazy = Lazy(lambda: self.node(goal), first_bytes(goal))
-        return goal.lazy  # type: ignore[no-any-return]
-
-    def _union(self, nodes: list[Node]) -> Node:
-        assert nodes, "only inhabited goals have nodes"
-        return nodes[0] if len(nodes) == 1 else Union(tuple(nodes))
+        node = self._nodes.get(goal) or self._promises.get(goal)
+        if node is None:
+            first = first_bytes(goal)
+            if first is not None and self.notation.quote != QUOTE and QUOTE in first:
+                first = first - {QUOTE} | {self.notation.quote}
+            node = self._promises[goal] = Lazy(lambda: self.node(goal), first)
+        return node
 
     def _alternatives(self, form: Form) -> list[Node]:
+        written = self._strings.get(form.strings)
+        if written is None:
+            written = self._strings[form.strings] = [self.notation.string(one) for one in self.strings(form.strings)]
+        return [*self.scalars(form), *written, *self.arrays(form), *self.objects(form)]
+
+    def scalars(self, form: Form) -> list[Node]:
+        """null, true, false, and numbers."""
         nodes: list[Node] = []
         if form.bits:
             nodes.append(Lexeme(words=tuple(word for bit, word in _LITERALS if form.bits & bit)))
         if (form.numbers.values or form.numbers.clauses) and not self.normaliser.numerals.is_empty(form.numbers):
             number = self._numbers.get(form.numbers)
             if number is None:
-                number = self._numbers[form.numbers] = Lexeme(dfa=self.normaliser.numerals.automaton(form.numbers))
+                automaton = self.notation.number(self.normaliser.numerals.automaton(form.numbers))
+                number = self._numbers[form.numbers] = Lexeme(dfa=automaton)
             nodes.append(number)
-        nodes.extend(self._string_nodes(form.strings))
-        emptiness = self.normaliser.emptiness
-        nodes.extend(self._array(items) for items in form.arrays if emptiness.items(items))
-        nodes.extend(self._object(members) for members in form.objects if emptiness.members(members))
         return nodes
+
+    def arrays(self, form: Form) -> list[Node]:
+        inhabited = self.normaliser.emptiness.items
+        return [self._array(items) for items in form.arrays if inhabited(items)]
+
+    def objects(self, form: Form) -> list[Node]:
+        inhabited = self.normaliser.emptiness.members
+        layout = self.notation.object_layout
+        return [Frame(layout, self.shape(members, self.later)) for members in form.objects if inhabited(members)]
 
     # strings
 
-    def _string_nodes(self, strings: Strings) -> list[Node]:
-        nodes = self._strings.get(strings)
-        if nodes is None:
-            nodes = self._strings[strings] = self._make_strings(strings)
-        return nodes
-
-    def _make_strings(self, strings: Strings) -> list[Node]:
-        """One lexeme where one can hold it all: clauses without bounds in registers are united in one automaton."""
+    def strings(self, strings: Strings) -> list[Lexeme]:
+        """The strings themselves, as raw lexemes: one where one can hold it all, because clauses without bounds in
+        registers are united in one automaton.
+        """
         lexicon = self.normaliser.lexicon
         listed = tuple(sorted(encoded(strings.words)))
         plain: DFA | None = None
@@ -98,12 +117,12 @@ class Builder:
         if plain is not None:
             bounded.insert(0, (plain, 0, None))
         if not bounded:
-            return [Lexeme(words=listed, skin=Skin.JSON_STRING)] if listed else []
-        nodes: list[Node] = []
+            return [Lexeme(words=listed)] if listed else []
+        lexemes: list[Lexeme] = []
         for dfa, low, high in bounded:
-            nodes.append(Lexeme(listed, dfa, low, high, Skin.JSON_STRING))
+            lexemes.append(Lexeme(listed, dfa, low, high))
             listed = ()
-        return nodes
+        return lexemes
 
     # arrays
 
@@ -111,7 +130,7 @@ class Builder:
         inhabited = self.normaliser.emptiness.inhabited
         if items.contains or items.automaton is not None:
             automaton = self.normaliser.algebra.counting(items)
-            return Frame(unrolled(self.array_layout, automaton, inhabited, self.later))
+            return Frame(unrolled(self.notation.array_layout, automaton, inhabited, self.later))
         high = items.high
         prefix: list[Node] = []
         for i, goal in enumerate(items.prefix):
@@ -124,11 +143,12 @@ class Builder:
             rest = self.later(items.rest)
         if rest is None:
             high = len(prefix) if high is None else min(high, len(prefix))
-        return Frame(self.array_layout, ArrayShape(tuple(prefix), rest, items.low, high))
+        return Frame(self.notation.array_layout, ArrayShape(tuple(prefix), rest, items.low, high))
 
     # objects
 
-    def _object(self, members: Members) -> Node:
+    def shape(self, members: Members, value: Callable[[Goal], Node]) -> ObjectShape:
+        """What the members of an object must be. value: the node of a goal."""
         normaliser = self.normaliser
         inhabited, member = normaliser.emptiness.inhabited, normaliser.algebra.member
         members = normaliser.closed(members)
@@ -146,22 +166,22 @@ class Builder:
         rank = {key: i for i, key in enumerate(order)}
         entries = []
         for key, goal in order.items():
-            value = self.later(goal) if inhabited(goal) else None
-            if value is not None or extra is not None:
-                entries.append((key.encode(), value, key in members.required, rank[key]))
+            node = value(goal) if inhabited(goal) else None
+            if node is not None or extra is not None:
+                entries.append((key.encode(), node, key in members.required, rank[key]))
         entries.sort(key=lambda entry: entry[0])
         keys, values, required, ranks = zip(*entries, strict=True) if entries else ((), (), (), ())
-        shape = ObjectShape(
+        return ObjectShape(
             keys,
             values,
             required,
             ranks if self.ordered else None,
             extra,
-            tuple(self.later(goal) for goal in goals) if extra is not None else (),
+            tuple(map(value, goals)) if extra is not None else (),
             max(members.low, 0),
             members.high,
+            self.notation.keys,
         )
-        return Frame(self.object_layout, shape)
 
 
 def first_bytes(goal: Goal) -> frozenset[int] | None:

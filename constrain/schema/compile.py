@@ -1,7 +1,9 @@
-"""`compile_schema`: the one entry of the package."""
+"""`compile_schema`: the entry of the package; and its two halves, for schemas that are compiled more than once."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from .._errors import LimitError, SchemaError, UnsatisfiableError
@@ -17,7 +19,7 @@ from .options import Options
 from .report import Report
 from .signals import InProgress
 
-__all__ = ["compile_schema"]
+__all__ = ["compile_schema", "normalise", "scanned"]
 
 
 def compile_schema(
@@ -50,21 +52,48 @@ def compile_schema(
     Raises SchemaError (malformed, or not enforceable), UnsatisfiableError (no value satisfies it), LimitError,
     ValueError (options).
     """
-    limits = limits or Limits()
     options = Options(whitespace, property_order, additional_properties, formats, numbers, lenient)
+    document = scanned(schema, draft=draft, registry=registry, limits=limits)
+    normaliser = normalise(document, options)
+    with _clear_errors(document):
+        return Builder(normaliser).node(normaliser.root), document.report
+
+
+def scanned(schema: Any, *, draft: str | int | Draft | None, registry: Any, limits: Limits | None) -> Document:
+    """The document of a schema, checked and indexed. Raises SchemaError, LimitError."""
+    limits = limits or Limits()
     report = Report()
     try:
         document = Document(load(schema, limits), chosen_draft(draft), registry, limits, report)
         scan(document)
-        report.subschemas = len(document.locations)
-        normaliser = Normaliser(document, options, limits, report)
-        root = normaliser.goals.at(document.root)
-        if document.hard or lenient:
+    except RecursionError:
+        raise LimitError("max_depth", limits.max_depth, "nesting of the schema") from None
+    report.subschemas = len(document.locations)
+    return document
+
+
+def normalise(document: Document, options: Options, report: Report | None = None) -> Normaliser:
+    """The normal forms of a document under some options, where it has a value at all; what only they can refuse is
+    refused. report: for what the options make of the keywords, where it is not the document's.
+
+    Raises SchemaError, UnsatisfiableError, LimitError.
+    """
+    with _clear_errors(document):
+        normaliser = Normaliser(document, options, document.limits, report or document.report)
+        root = normaliser.root
+        if document.hard or options.lenient:
             normaliser.survey(root)
         if not normaliser.emptiness.inhabited(root):
             raise UnsatisfiableError(*contradiction(normaliser, root))
-        return Builder(normaliser).node(root), report
+        return normaliser
+
+
+@contextmanager
+def _clear_errors(document: Document) -> Iterator[None]:
+    """What the normal form cannot do, said as what is wrong with the schema."""
+    try:
+        yield
     except InProgress:
         raise SchemaError("", "$ref", "refers to itself without any structure in between") from None
     except RecursionError:
-        raise LimitError("max_depth", limits.max_depth, "nesting of schemas about one value") from None
+        raise LimitError("max_depth", document.limits.max_depth, "nesting of schemas about one value") from None

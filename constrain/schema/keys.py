@@ -78,7 +78,9 @@ class Keys:
         return count_words(dfa, count + taken + 1) > count + taken
 
     def _names(self, members: Members) -> DFA | None:
-        if not members.names:
-            return None
+        """The keys that can be written and have a permitted name; None where any string is one."""
         lexicon, form = self.normaliser.lexicon, self.normaliser.form
-        return lexicon.whole(reduce(lexicon.meet, (form(name).strings for name in members.names)))
+        if not members.names:
+            return lexicon.keys
+        names = lexicon.whole(reduce(lexicon.meet, (form(name).strings for name in members.names)))
+        return names if lexicon.keys is None else operations.intersect(names, lexicon.keys, lexicon.limits)

@@ -17,6 +17,10 @@ class Options:
     formats: str = "assert"
     numbers: str = "canonical"
     lenient: bool = False
+    without: tuple[str, ...] = ()
+    """Texts that no string value and no key contains: a notation has no way to write them."""
+    key_pattern: str | None = None
+    """An ECMA pattern that every key matches, for the same reason."""
 
     def __post_init__(self) -> None:
         _check("property_order", self.property_order, ("any", "schema"))

@@ -3,7 +3,7 @@
     Strings  =  words ∪ clause ∪ clause ...
     Clause   =  {w : every atom holds, w not excluded, min <= characters of w <= max}
     atom     =  (kind, text, positive): ("pattern", "^a", True) finds a match in w; ("format", "date", False) is not
-      a date
+      a date; ("without", "a\\0b", True) contains neither "a" nor "b"
 
 The form is closed under union, intersection and complement, so the Boolean structure of schemas costs a few tuples;
 huge word lists and length bounds never multiply states. `Lexicon` turns atoms into automata, once each.
@@ -22,6 +22,7 @@ from ..languages.formats import FORMATS, format_language, format_string
 from ..languages.operations import ANY_STRING, from_words
 from ..languages.parser import parse
 from ..languages.pattern import compile_pattern, compile_string_pattern
+from ..languages.texts import strings_without
 
 __all__ = [
     "ANY",
@@ -90,6 +91,8 @@ def _language(
         if positive:
             if kind == "pattern":
                 part, least, most = compile_string_pattern(text, dialect="ecma", search=True, limits=limits)
+            elif kind == "without":
+                part, least, most = _atom(kind, text, draft, limits), 0, None
             else:
                 part, least, most = format_string(text, draft) or (ANY_STRING, 0, None)
             dfa = part if dfa is ANY_STRING else operations.intersect(dfa, part, limits)
@@ -105,6 +108,8 @@ def _language(
 def _atom(kind: str, text: str, draft: str, limits: Limits) -> DFA:
     if kind == "pattern":
         return compile_pattern(text, dialect="ecma", search=True, limits=limits)
+    if kind == "without":
+        return strings_without(tuple(text.split("\0")))
     found = format_language(text, draft)
     return ANY_STRING if found is None else found  # the draft at hand may not have it
 
@@ -146,10 +151,23 @@ def known_format(name: str) -> bool:
 
 
 class Lexicon:
-    """Decides questions about string languages and builds their automata; one per compilation."""
+    """Decides questions about string languages and builds their automata; one per compilation.
 
-    def __init__(self, draft: int, limits: Limits) -> None:
+    universe: all strings there are; those that contain a text of `without` are not.
+    keys:     the automaton of all keys that can be written, None for any string.
+    """
+
+    def __init__(
+        self, draft: int, limits: Limits, without: tuple[str, ...] = (), key_pattern: str | None = None
+    ) -> None:
         self.draft, self.limits = f"draft{draft}", limits
+        self.universe, self.keys = ANY, None
+        if without:
+            atom = ("without", "\0".join(without), True)
+            self.universe, self.keys = Strings(clauses=(Clause((atom,)),)), strings_without(without)
+        if key_pattern is not None:
+            written = compile_pattern(key_pattern, limits=limits)
+            self.keys = written if self.keys is None else operations.intersect(self.keys, written, limits)
         self._automata: dict[tuple[str, str], DFA] = {}
         self._empty: dict[Clause, bool] = {}
         self._lexemes: dict[Clause, tuple[DFA, int, int | None]] = {}
@@ -164,6 +182,10 @@ class Lexicon:
         if dfa is None:
             dfa = self._automata[kind, text] = _atom(kind, text, self.draft, self.limits)
         return dfa
+
+    def is_key(self, key: str) -> bool:
+        """Whether the key can be written at all."""
+        return encodable(key) and (self.keys is None or self.keys.accepts(_encode(key)))
 
     # algebra
 
@@ -279,7 +301,7 @@ class Lexicon:
             return clause.max == 0 and "" in clause.excluded
         if len(clause.atoms) == 1 and not clause.excluded and clause.max is None and clause.atoms[0][2]:
             kind, text, _ = clause.atoms[0]
-            if clause.min == 0 and (kind == "format" or _plainly_matches(parsed(text, self.limits))):
+            if clause.min == 0 and (kind != "pattern" or _plainly_matches(parsed(text, self.limits))):
                 return False
         known = self._empty.get(clause)
         if known is None:

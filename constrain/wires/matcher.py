@@ -1,0 +1,179 @@
+"""ToolMatcher: the state of one reply. Outside calls it watches and masks nothing; inside, it is a Matcher."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..automata import layout as at
+from ..automata.grammar import symbol
+from ..automata.matcher import NOT_RELEASED, Matcher, mask_array
+from .reply import State
+
+if TYPE_CHECKING:
+    from .automaton import ToolAutomaton
+
+__all__ = ["ToolMatcher"]
+
+
+class ToolMatcher(Matcher):
+    """See `Matcher`. In free text `is_constraining` is False and `fill_next_token_bitmask` returns False, unless something
+    is forbidden even there: to end a reply before the call that it must have, or to begin a second call of one.
+    """
+
+    grammar: ToolAutomaton
+
+    def __init__(
+        self, grammar: ToolAutomaton, *, max_rollback: int | None = 256, stop_token_ids: Iterable[int] | None = None
+    ) -> None:
+        self._plan = grammar.plan
+        super().__init__(grammar, max_rollback=max_rollback, stop_token_ids=stop_token_ids)
+
+    def reset(self) -> None:
+        """Back to the start of the reply."""
+        super().reset()
+        self._state = self._plan.start()
+        self._past: list[tuple[State, int] | None] = []
+        """Per step: the state before it and the steps that the automaton took for it; None: the same state, one step."""
+
+    def fork(self) -> ToolMatcher:
+        """An independent copy in the same state."""
+        other = super().fork()
+        other._past = self._past.copy()
+        return other  # type: ignore[return-value]
+
+    # Masks -------------------------------------------------------------------------------------------------------------
+
+    @property
+    def in_call(self) -> bool:
+        """Whether the next token belongs to a call, or must begin one."""
+        return self._state.calling and self._free == NOT_RELEASED
+
+    @property
+    def is_constraining(self) -> bool:
+        return self._free == NOT_RELEASED and (self._state.calling or bool(self._banned()))
+
+    @property
+    def _in_engine(self) -> bool:
+        return self._state.calling and self._free == NOT_RELEASED
+
+    def _banned(self) -> tuple[int, ...]:
+        return self._plan.banned(self._state, self.stop_token_ids)
+
+    def fill_next_token_bitmask(self, bitmask: Any, row: int = 0) -> bool:
+        if self._in_engine:
+            return super().fill_next_token_bitmask(bitmask, row)
+        array = mask_array(bitmask, self._index.words)
+        if not 0 <= row < len(array):
+            raise IndexError(f"row {row} of a bitmask with {len(array)} rows")
+        array[row] = -1
+        if self._free != NOT_RELEASED or not self._banned():
+            return False
+        array[row, : self._index.words] = _all_but(self._banned(), self._index.words)
+        return True
+
+    def allows(self, token_id: int) -> bool:
+        if self._in_engine:
+            return super().allows(token_id)
+        token = operator.index(token_id)
+        if not 0 <= token < self.vocabulary.size:
+            return False
+        return self._free != NOT_RELEASED or self.is_terminated() or token not in self._banned()
+
+    # Steps -------------------------------------------------------------------------------------------------------------
+
+    def accept_token(self, token_id: int) -> bool:
+        state = self._state
+        if self._free != NOT_RELEASED:
+            return super().accept_token(token_id)
+        if state.calling:
+            if not super().accept_token(token_id):
+                return False
+            if self._plan.demanded:
+                self._past.append(None)
+            else:
+                self._stepped(state, self.vocabulary.token_bytes(token_id), token_id)
+            return True
+        token = operator.index(token_id)
+        if not 0 <= token < self.vocabulary.size or self.is_terminated() or token in self._banned():
+            return False
+        if token in self._stop_set:
+            self._desc[at.E_ENDED] = 1
+            self._past.append((state, 1))
+            return True
+        data = self.vocabulary.token_bytes(token)
+        if data is not None:
+            self._past.append((state, 0))
+            self._state = self._plan.after_text(state, data)
+            return True
+        after, begins = self._plan.after_control(state, token)
+        if begins and not self._accept(token, True):
+            return False
+        self._past.append((state, int(begins)))
+        self._state = after
+        return True
+
+    def accept_bytes(self, data: bytes) -> bool:
+        state = self._state
+        if self._free != NOT_RELEASED or self.is_terminated() or not data:
+            return super().accept_bytes(data)
+        if not state.calling:
+            self._past.append((state, 0))
+            self._state = self._plan.after_text(state, data)
+            return True
+        if not super().accept_bytes(data):
+            return False
+        self._stepped(state, data, -1)
+        return True
+
+    def _stepped(self, state: State, data: bytes | None, token: int) -> None:
+        """Note a step that the automaton has taken in a call: of bytes, or else of a control token."""
+        plan = self._plan
+        if data is not None and state.span is None and not plan.overruns:
+            self._past.append(None)
+            return
+        after = plan.after_step(state, data if data is not None else (symbol(token),), super().is_accepting)
+        self._past.append(None if after is state else (state, 1))
+        self._state = after
+
+    @property
+    def steps(self) -> int:
+        released = max(self._free, 0) + int(self._free != NOT_RELEASED and self.is_terminated())
+        return len(self._past) + released
+
+    def _undo(self, count: int) -> None:
+        if count and self._free != NOT_RELEASED:
+            released = min(count, self.steps - len(self._past))
+            super()._undo(released)
+            count -= released
+        taken = 0
+        for _ in range(count):
+            before = self._past.pop()
+            if before is None:
+                taken += 1
+            else:
+                self._state = before[0]
+                taken += before[1]
+        super()._undo(taken)
+
+    def is_accepting(self) -> bool:
+        """Whether the reply may end here: outside calls, and after the call that is demanded."""
+        if self._free != NOT_RELEASED or self.is_terminated():
+            return True
+        return self._plan.may_end(self._state, super().is_accepting)
+
+    def forced_bytes(self, limit: int = 4096) -> bytes:
+        return super().forced_bytes(limit) if self._in_engine else b""
+
+
+@lru_cache(maxsize=256)
+def _all_but(tokens: tuple[int, ...], words: int) -> NDArray[np.int32]:
+    """A mask that forbids only some tokens, int32[words]."""
+    flags: NDArray[np.uint8] = np.ones(words * 32, np.uint8)
+    flags[list(tokens)] = 0
+    return np.packbits(flags, bitorder="little").view(np.int32)
