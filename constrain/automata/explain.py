@@ -229,7 +229,8 @@ def _quoted(words: tuple[bytes, ...]) -> list[str]:
 
 
 def _text(word: bytes) -> str:
-    return f"'{word.decode('utf-8', 'replace')}'"
+    text = word.decode("utf-8", "replace")
+    return "'" + "".join(char if char.isprintable() else repr(char)[1:-1] for char in text) + "'"
 
 
 def _listed(parts: Sequence[str], last: str = "or") -> str:

@@ -1,4 +1,4 @@
-"""The command line: `constrain check`, `constrain warmup`, `constrain --version`.
+"""The command line: `constrain check`, `constrain tools`, `constrain warmup`, `constrain --version`.
 
 sources   reads what the command names: files, standard input, JSON; says what is unusable about it
 counts    sizes of a schema
@@ -6,6 +6,7 @@ verdicts  what the automaton and jsonschema say about an instance
 masks     what a tokenizer's masks are like: how many tokens are allowed, how long a mask takes
 check     the command itself: from the options to a `Result`
 output    a `Result` as text or as JSON
+tools     `constrain tools`: the calls in a transcript, and where it leaves its format
 """
 
 from __future__ import annotations
@@ -23,12 +24,23 @@ exit codes:
   2  unusable input: an unreadable file, invalid JSON, an invalid schema, an unusable tokenizer, a wrong option
 """
 
+_TOOLS_EXIT_CODES = """\
+exit codes:
+  0  every reply is in its format, and its calls are valid for their tools
+  1  a reply leaves its format, or a call is not valid
+  2  unusable input: an unreadable file, invalid JSON, unusable tools, a wrong option
+"""
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; the exit code. SystemExit(2) on wrong options, as argparse does."""
     options = _parser().parse_args(arguments)
     if options.command == "warmup":
         return _warmup(options)
+    if options.command == "tools":
+        from .tools import tools
+
+        return tools(options)
     from .check import check
     from .output import show
 
@@ -102,9 +114,42 @@ def _parser() -> argparse.ArgumentParser:
     check.add_argument("--json", action="store_true", help="write one JSON object")
     _add_tokenizer(check, "add mask statistics for this vocabulary")
 
+    _add_tools(commands)
+
     warmup = commands.add_parser("warmup", help="compile all kernels now, or load them")
     _add_tokenizer(warmup, "build the tables of this vocabulary too")
     return parser
+
+
+def _add_tools(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    from ..wires.markers import wire_names
+
+    tools = commands.add_parser(
+        "tools",
+        help="read the tool calls in a model's replies, and check them",
+        description="Read the tool calls in transcripts of replies, and say where one leaves its format or its tools.",
+        epilog=_TOOLS_EXIT_CODES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    tools.add_argument("--tools", required=True, metavar="FILE", help="the list of tools; - reads standard input")
+    tools.add_argument(
+        "--wire",
+        required=True,
+        action="append",
+        choices=wire_names(),
+        metavar="NAME",
+        help="the format: " + ", ".join(wire_names()) + "; repeated: any of them",
+    )
+    tools.add_argument(
+        "--text",
+        required=True,
+        action="append",
+        metavar="FILE",
+        help="a whole reply, with its control tokens spelled out; may be repeated; - reads standard input",
+    )
+    tools.add_argument("--tool-choice", default="auto", metavar="CHOICE", help="auto, required, none or a tool's name")
+    tools.add_argument("--inside-reasoning", action="store_true", help="the prompt has begun the reasoning")
+    tools.add_argument("--json", action="store_true", help="write one JSON object")
 
 
 def _add_tokenizer(parser: argparse.ArgumentParser, purpose: str) -> None:

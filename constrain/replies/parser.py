@@ -7,6 +7,7 @@ from typing import Any
 
 from ..vocabulary import Vocabulary
 from ..wires.markers import members
+from ..wires.tools import ToolSchemaCompiler
 from .alphabet import Alphabet, TextDecoder
 from .blocks import BlockReader
 from .cursor import Cursor, Malformed, Reading
@@ -23,9 +24,9 @@ class ReplyParser:
 
     wire:      the format's name as in `compile_tools`, or a list of names: each call shows by its first byte which one
                it is in.
-    tools:     the tools of the request (OpenAI, Anthropic or MCP form). Formats that write strings without quotes need
-               them to know "5" from 5; without, what is JSON is JSON. Formats whose calls begin like prose take as a
-               call only what names one of the tools.
+    tools:     the tools of the request (OpenAI, Anthropic or MCP form, or compiled). Formats that write strings without
+               quotes need them to know "5" from 5; without, what is JSON is JSON. Formats whose calls begin like prose
+               take as a call only what names one of the tools.
     vocab:     a `Vocabulary`, or the ids of the control tokens by text. With it, and with ids pushed, only the ids are
                markers, and the same characters in prose are prose. Without, markers are recognised by their text.
     reasoning: "auto" recognises a block of reasoning where it begins; "inside": the prompt has begun one;
@@ -40,7 +41,7 @@ class ReplyParser:
     def __init__(
         self,
         wire: str | list[str] | tuple[str, ...],
-        tools: Iterable[Any] | None = None,
+        tools: ToolSchemaCompiler | Iterable[Any] | None = None,
         vocab: Vocabulary | Mapping[str, int] | None = None,
         *,
         reasoning: str | None = "auto",
