@@ -256,7 +256,10 @@ class Oracle:
             registers: Members | Items | None = None
             if node.shape is not None:
                 registers = Members() if isinstance(node.shape, ObjectShape) else Items()
-            yield from self._consume(Thread(node, Place(), registers, parent, parent.depth + 1), byte)
+            begun = Thread(node, Place(), registers, parent, parent.depth + 1)
+            for thread in self.closure(begun):
+                if thread.node is node and thread.parent is parent:  # what begins with a call that matches nothing
+                    yield from self._consume(thread, byte)
 
     def _enter_state(self, thread: Thread, target: int) -> Thread | None:
         """The frame in another layout state, if that state's guard lets it in."""

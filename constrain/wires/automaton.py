@@ -105,7 +105,7 @@ class ToolAutomaton(Grammar):
         self._by_text = [one for one in openings if one.token is None] if vocab is None or text_arming else []
         self.triggers = [(re.compile(one.trigger), one.at_start) for one in self._by_text]
         root = self._demanded_root() if self._demanded else self._free_root()
-        super().__init__(root, vocab, report=bad.report, limits=limits, symbols=self.marks.used)
+        super().__init__(root, vocab, report=bad.report, limits=limits, symbols=self.marks.texts)
         self._check_vocabulary()
 
     def accepts(self, data: bytes | str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
-from ..automata.grammar import SYMBOL, symbol
+from ..automata.grammar import symbol
 from ..vocabulary import Vocabulary
 
 __all__ = ["Inputs", "Marks"]
@@ -15,15 +15,11 @@ Inputs = tuple[int, ...]
 
 
 class Marks:
-    """Spells texts with the control tokens `ids`, text -> id; what is not among them is bytes.
-
-    used: ids of the control tokens in the texts spelled so far.
-    """
+    """Spells texts with the control tokens `ids`, text -> id; what is not among them is bytes."""
 
     def __init__(self, ids: Mapping[str, int]) -> None:
         self.ids = dict(ids)
         self.texts = {number: text for text, number in ids.items()}
-        self.used: set[int] = set()
         longest_first = sorted(map(re.escape, ids), key=len, reverse=True)
         self._controls = re.compile("|".join(longest_first)) if ids else None
         self._spelled = re.compile("|".join(longest_first).encode()) if ids else None
@@ -39,10 +35,8 @@ class Marks:
         return cls({text: number for text, number in found.items() if number is not None})
 
     def spell(self, text: str) -> Inputs:
-        """The inputs of a marker."""
-        inputs = tuple(self.split(text))
-        self.used.update(unit - SYMBOL for unit in inputs if unit >= SYMBOL)
-        return inputs
+        """The inputs of a text, every control token in it taken for one."""
+        return tuple(self.split(text))
 
     def at(self, data: bytes, position: int) -> tuple[int | None, int]:
         """(id, length) of the control token that is spelled at a position; (None, 0) where there is none."""
@@ -50,7 +44,7 @@ class Marks:
         return (self.ids[found.group().decode()], len(found.group())) if found else (None, 0)
 
     def split(self, text: str) -> Iterable[int]:
-        """The inputs of any text, every control token in it taken for one."""
+        """The same, one after the other."""
         at = 0
         for found in self._controls.finditer(text) if self._controls else ():
             yield from text[at : found.start()].encode()

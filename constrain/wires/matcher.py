@@ -98,6 +98,8 @@ class ToolMatcher(Matcher):
                 self._past.append(None)
             else:
                 self._stepped(state, self.vocabulary.token_bytes(token_id), token_id)
+            if token_id in self._stop_set and not self.is_terminated() and self.is_accepting():
+                self._end_here()
             return True
         token = operator.index(token_id)
         if not 0 <= token < self.vocabulary.size or self.is_terminated() or token in self._banned():
@@ -130,6 +132,12 @@ class ToolMatcher(Matcher):
             return False
         self._stepped(state, data, -1)
         return True
+
+    def _end_here(self) -> None:
+        """The last step was a token that closes a call and is a stop token, too."""
+        self._desc[at.E_ENDED] = 1
+        before = self._past[-1]
+        self._past[-1] = (self._state, 2) if before is None else (before[0], before[1] + 1)
 
     def _stepped(self, state: State, data: bytes | None, token: int) -> None:
         """Note a step that the automaton has taken in a call: of bytes, or else of a control token."""

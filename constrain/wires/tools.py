@@ -23,6 +23,7 @@ from .._errors import ConstrainError, LimitError, SchemaError, UnsatisfiableErro
 from .._limits import Limits
 from ..schema.build import Builder
 from ..schema.compile import normalise, scanned
+from ..schema.dialect import IN_PLACE
 from ..schema.document import Document, Location
 from ..schema.forms import Goal
 from ..schema.notation import Notation
@@ -198,6 +199,8 @@ class ToolSchemaCompiler:
 
     def _tool(self, entry: Any, pointer: str, server: str | None) -> Tool:
         name, schema, below = _read(entry)
+        if self.options.additional_properties is False and _declares_nothing(schema):
+            schema = {**schema, "additionalProperties": False}
         try:
             parameters = self._parameters(schema)
             parameters.arguments(self.options)
@@ -296,6 +299,17 @@ def _read(entry: Any) -> tuple[str, Any, str]:
         raise SchemaError(below, "type", f"{entry['type']!r} is run by the provider; it has no arguments to constrain")
     return name, NO_PARAMETERS, below
 
+
+def _declares_nothing(schema: Any) -> bool:
+    """Whether the schema gives an empty list of properties and says no more of them."""
+    if not isinstance(schema, Mapping) or schema.get("properties") != {} or schema.get("required"):
+        return False
+    return _ABOUT_MEMBERS.isdisjoint(schema)
+
+
+_ABOUT_MEMBERS = IN_PLACE | frozenset(
+    "additionalProperties patternProperties propertyNames unevaluatedProperties dependentRequired".split()
+)
 
 _NAME_RULE = "it must have characters, all of them printable and none of them a blank"
 
