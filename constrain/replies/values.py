@@ -17,6 +17,9 @@ __all__ = ["KINDS", "ArgumentTypes"]
 KINDS = frozenset(("string", "number", "boolean", "null", "object", "array"))
 """The JSON types; JSON Schema's "integer" is a number here."""
 
+_ONLY_TYPE = frozenset(("type", "title", "description", "default", "examples"))
+"""Keywords that say no more of a value than its type."""
+
 _CAPITALS = {"True": "true", "False": "false", "None": "null"}
 
 
@@ -103,7 +106,10 @@ class ArgumentTypes:
         return found
 
     def _accepts(self, key: str, text: str) -> bool:
-        """Whether an argument's value is valid. True where the schema cannot say."""
+        """Whether an argument's value, of a type that its schema names, is valid. True where the schema cannot say."""
+        subschema = self._subschema(key)
+        if not isinstance(subschema, Mapping) or _ONLY_TYPE.issuperset(subschema):
+            return True
         return self._grammar is None or self._grammar.accepts(f"{{{quoted(key)}: {text}}}".encode("utf-8", "replace"))
 
     @cached_property
