@@ -91,6 +91,11 @@ class Matcher:
         """Whether the mask restricts anything here: always, until `force_token` released the constraint."""
         return self._free == NOT_RELEASED
 
+    @property
+    def _in_engine(self) -> bool:
+        """Whether the mask here is the kernels' business."""
+        return self._free == NOT_RELEASED
+
     def fill_next_token_bitmask(self, bitmask: Any, row: int = 0) -> bool:
         """Write the mask of allowed tokens into `bitmask[row]`; other rows stay as they are.
 

@@ -61,8 +61,8 @@ class ToolAutomaton(Grammar):
     code_fences: whether a call inside a ``` block stays text.
     The other options are those of ToolSchemaCompiler, and only for a list of tools.
 
-    Raises SchemaError, UnsatisfiableError, LimitError (they name the tool), RequestError (tool_choice), VocabularyError (a
-    call is demanded that the vocabulary has no token to begin), ValueError (options).
+    Raises SchemaError, UnsatisfiableError, LimitError (they name the tool), RequestError (tool_choice),
+    VocabularyError (a call is demanded that the vocabulary has no token to begin), ValueError (options).
     """
 
     def __init__(
@@ -90,7 +90,7 @@ class ToolAutomaton(Grammar):
             self.compiler = tools
         else:
             self.compiler = ToolSchemaCompiler(tools, limits=limits, **options)
-        self.wires = members(wire)
+        self.wires = members(wire if isinstance(wire, str) else tuple(wire))
         self.choice = read_choice(tool_choice, [tool.name for tool in self.compiler.tools])
         self.marks = Marks.of((c for w in self.wires for c in w.controls), vocab)
         chosen = self.choice.names
@@ -113,13 +113,16 @@ class ToolAutomaton(Grammar):
         return Judge(self, data.encode() if isinstance(data, str) else data).accepts()
 
     def explain(self, data: bytes | str) -> Rejection | None:
-        """Where and why `data` is not a reply, and what was expected there; None when it is one. Tools are the first keys
-        of the pointer.
+        """Where and why `data` is not a reply, and what was expected there; None when it is one. Tools are the first
+        keys of the pointer.
         """
         return Judge(self, data.encode() if isinstance(data, str) else data).explain()
 
     def matcher(self, *, max_rollback: int | None = 256, stop_token_ids: Iterable[int] | None = None) -> ToolMatcher:
-        """A matcher at the start of a reply. stop_token_ids: by default the vocabulary's EOS ids and the formats' own."""
+        """A matcher at the start of a reply.
+
+        stop_token_ids: by default the vocabulary's EOS ids and the formats' own.
+        """
         from .matcher import ToolMatcher
 
         if stop_token_ids is None:
@@ -173,7 +176,7 @@ class ToolAutomaton(Grammar):
         free = self.choice.mode == "auto" and bool(self._openings)
         return [region for region in self.regions if region.message_starts] if free else []
 
-    # Roots -------------------------------------------------------------------------------------------------------------
+    # Roots ----------------------------------------------------------------------------------------------------------
 
     def _free_root(self) -> Node:
         nodes: dict[int, list[Node]] = {}
@@ -228,7 +231,9 @@ def _to_control(marker: Inputs) -> Inputs:
 
 
 class JsonToolAutomaton(ToolAutomaton):
-    """Calls whose arguments are JSON objects: Hermes and Qwen (the default), Llama, Mistral, DeepSeek, Kimi K2 and others."""
+    """Calls whose arguments are JSON objects: Hermes and Qwen (the default), Llama, Mistral, DeepSeek, Kimi K2 and
+    others.
+    """
 
     def __init__(self, tools: Any, vocab: Vocabulary | None, wire: str = "hermes", **options: Any) -> None:
         _require(wire, JsonBody)

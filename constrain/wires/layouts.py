@@ -10,8 +10,8 @@ A part is one of
     Maybe, Either, Many           an optional, an alternative, a repeated stretch
     Guarded                       a stretch whose first input needs the leave of the shape's registers
 
-Layouts have no silent moves, so a stretch is built from its end: a state is what may follow, and where several stretches
-may follow, their states are merged.
+Layouts have no silent moves, so a stretch is built from its end: a state is what may follow, and where several
+stretches may follow, their states are merged.
 """
 
 from __future__ import annotations

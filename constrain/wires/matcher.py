@@ -22,8 +22,9 @@ __all__ = ["ToolMatcher"]
 
 
 class ToolMatcher(Matcher):
-    """See `Matcher`. In free text `is_constraining` is False and `fill_next_token_bitmask` returns False, unless something
-    is forbidden even there: to end a reply before the call that it must have, or to begin a second call of one.
+    """See `Matcher`. In free text `is_constraining` is False and `fill_next_token_bitmask` returns False, unless
+    something is forbidden even there: to end a reply before the call that it must have, or to begin a second call
+    where there may be one.
     """
 
     grammar: ToolAutomaton
@@ -39,15 +40,16 @@ class ToolMatcher(Matcher):
         super().reset()
         self._state = self._plan.start()
         self._past: list[tuple[State, int] | None] = []
-        """Per step: the state before it and the steps that the automaton took for it; None: the same state, one step."""
+        """Per step: the state before it and the steps that the automaton took; None: the same state, one step."""
 
     def fork(self) -> ToolMatcher:
         """An independent copy in the same state."""
         other = super().fork()
+        assert isinstance(other, ToolMatcher)
         other._past = self._past.copy()
-        return other  # type: ignore[return-value]
+        return other
 
-    # Masks -------------------------------------------------------------------------------------------------------------
+    # Masks ----------------------------------------------------------------------------------------------------------
 
     @property
     def in_call(self) -> bool:
@@ -85,7 +87,7 @@ class ToolMatcher(Matcher):
             return False
         return self._free != NOT_RELEASED or self.is_terminated() or token not in self._banned()
 
-    # Steps -------------------------------------------------------------------------------------------------------------
+    # Steps ----------------------------------------------------------------------------------------------------------
 
     def accept_token(self, token_id: int) -> bool:
         state = self._state

@@ -1,8 +1,9 @@
 """From a format and tools to grammar nodes: what may stand from the token that begins a call on.
 
-The token that arms is the first control token of an opening marker. Everything after it belongs to the region: the rest of
-the marker, the name, the arguments, the close, and in formats with sections further calls. Names are the keys of an
-ObjectShape whose values are the arguments, so that one automaton holds all names and no tool is built before it is named.
+The token that arms is the first control token of an opening marker. Everything after it belongs to the region: the
+rest of the marker, the name, the arguments, the close, and in formats with sections further calls. Names are the keys
+of an ObjectShape whose values are the arguments, so that one automaton holds all names and no tool is built before it
+is named.
 """
 
 from __future__ import annotations
@@ -62,8 +63,8 @@ class Settings:
 class Opening:
     """A way to begin a block. before: bytes that precede the arming token; token: its id, None where there is none;
     node: what follows it.     is_call: False for another marker that begins like one.
-    Where there is no token: trigger, a pattern of the text by which a call is recognised; at_start: only where a message
-    begins; node: the whole block, opening marker and all.
+    Where there is no token: trigger, a pattern of the text by which a call is recognised; at_start: only where a
+    message begins; node: the whole block, opening marker and all.
     """
 
     before: bytes
@@ -116,7 +117,7 @@ class Region:
         tool.parameters.arguments(self.options, self.notation)
         return True
 
-    # Blocks --------------------------------------------------------------------------------------------------------------
+    # Blocks ---------------------------------------------------------------------------------------------------------
 
     def openings(self) -> Iterator[Opening]:
         """The ways to begin a block; then the other markers that begin with the same tokens."""
@@ -180,12 +181,11 @@ class Region:
         if not self.tools and self.settings.names == "declared":
             return
         for section in self.wire.sections:
-            parts = self._section(section)
-            yield self.marks.spell(section.open.text), lambda rest, parts=parts: frame(rest, *parts)
+            yield self.marks.spell(section.open.text), partial(_block, (), self._section(section), None)
         for head in () if self.wire.sections else self.wire.heads:
-            shape, parts = self._shape(head), self._call(head)
-            before = Maybe(head.open.before.encode()) if head.at_start and head.open.text else b""
-            yield self.marks.spell(head.open.text), lambda rest, b=before, s=shape, p=parts: frame(b, rest, *p, shape=s)
+            before = (Maybe(head.open.before.encode()),) if head.at_start and head.open.text else ()
+            block = partial(_block, before, self._call(head), self._shape(head))
+            yield self.marks.spell(head.open.text), block
 
     def _section(self, section: Section) -> list[Part]:
         """All that follows the opening marker of a section."""
@@ -228,7 +228,7 @@ class Region:
             return tuple(self.space.anywhere)  # a JSON array
         return space(trained, self.loose)
 
-    # Calls ---------------------------------------------------------------------------------------------------------------
+    # Calls ----------------------------------------------------------------------------------------------------------
 
     def _any_call(self, number: int | None) -> Node:
         """A call within a section."""
@@ -342,6 +342,10 @@ def _name_ends(wire: Wire) -> str:
         for close in (*((Mark(head.counter.before),) if head.counter else ()), *head.closes):
             ends.update(str(close)[:1])
     return "".join(sorted(ends))
+
+
+def _block(before: Parts, parts: Parts, shape: ObjectShape | None, marker: Inputs) -> Node:
+    return frame(*before, marker, *parts, shape=shape)
 
 
 def _cut(opener: Inputs) -> tuple[bytes, int | None, Inputs]:

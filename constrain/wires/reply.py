@@ -18,7 +18,8 @@ __all__ = ["Plan", "State"]
 
 
 class State(NamedTuple):
-    """calling: inside a call, or where one is demanded.   seen: what was seen of the free text.   calls: how many ended.
+    """calling: inside a call, or where one is demanded.   seen: what was seen of the free text.   calls: how many
+    ended.
     span: inputs of the call so far, as long as it may yet be another marker; None when it cannot be one any more.
     """
 

@@ -1,7 +1,7 @@
 """Tool lists: names, and parameters compiled once for all formats, sequences and threads.
 
-Three shapes of list are read, and may be mixed: OpenAI's (`{"type": "function", "function": {...}}`, or the same without
-the inner object), Anthropic's (`input_schema`) and that of the Model Context Protocol (`inputSchema`).
+Three shapes of list are read, and may be mixed: OpenAI's (`{"type": "function", "function": {...}}`, or the same
+without the inner object), Anthropic's (`input_schema`) and that of the Model Context Protocol (`inputSchema`).
 
 Compiling a tool checks and indexes its schema, and finds out whether any arguments satisfy it. Grammar nodes are built
 when a generation reaches them. What was compiled is kept by content, so of a list that changes in one tool only that
@@ -141,7 +141,8 @@ class ToolSchemaCompiler:
     tools:    tuple of Tool, in the order of the list.      report: findings; pointers begin in the list.
     compiled: how many of the schemas were read; the others were known already.
 
-    Raises SchemaError, whose pointer leads into the list and whose reason names the tool; UnsatisfiableError; LimitError.
+    Raises SchemaError, whose pointer leads into the list and whose reason names the tool; UnsatisfiableError;
+    LimitError.
     """
 
     def __init__(
@@ -195,7 +196,7 @@ class ToolSchemaCompiler:
         tool = self._by_name[name]
         return tool.server, tool.own_name
 
-    # One tool ----------------------------------------------------------------------------------------------------------
+    # One tool -------------------------------------------------------------------------------------------------------
 
     def _tool(self, entry: Any, pointer: str, server: str | None) -> Tool:
         name, schema, below = _read(entry)

@@ -1,7 +1,7 @@
 """How values are written outside JSON: Gemma's key:value notation, and raw text between tags.
 
-Neither has escapes, so a text that ends a value cannot occur in it; what cannot be written is left out of the strings of
-the compilation (`Options.without`), and with it every alternative that would need it.
+Neither has escapes, so a text that ends a value cannot occur in it; what cannot be written is left out of the strings
+of the compilation (`Options.without`), and with it every alternative that would need it.
 """
 
 from __future__ import annotations
@@ -55,7 +55,8 @@ class KeyValues(Notation):
 class Elements:
     """Arguments as elements with raw text, for one tool.
 
-    after_head: layout between the call's head and the first element.     loose: whitespace between elements is optional.
+    after_head: layout between the call's head and the first element.     loose: whitespace between elements is
+    optional.
     free_json: objects and arrays are any text.
     """
 
@@ -99,21 +100,22 @@ class Elements:
             raise UnsatisfiableError("", "a required parameter has a name that this format cannot write")
         return frames[0] if len(frames) == 1 else Union(tuple(frames))
 
-    # Keys --------------------------------------------------------------------------------------------------------------
+    # Keys -----------------------------------------------------------------------------------------------------------
 
     def _written(self, shape: ObjectShape) -> ObjectShape | None:
         """The shape with its keys as they are written; None where one that cannot be is required."""
-        ranks = shape.rank or range(len(shape.keys))
         entries = []
-        for key, value, required, rank in zip(shape.keys, shape.values, shape.required, ranks, strict=True):
+        for key, value, needed, place in zip(
+            shape.keys, shape.values, shape.required, shape.rank or range(len(shape.keys)), strict=True
+        ):
             written = self._written_key(key)
             if written is not None:
-                entries.append((written, value, required, rank))
-            elif required:
+                entries.append((written, value, needed, place))
+            elif needed:
                 return None
         entries.sort(key=lambda entry: entry[0])
-        keys, values, required, ranks = zip(*entries, strict=True) if entries else ((), (), (), ())
-        order = sorted(ranks)
+        keys, values, required, places = zip(*entries, strict=True) if entries else ((), (), (), ())
+        order = sorted(places)
         extra = shape.extra
         if extra is not None:
             extra = operations.intersect(extra, compile_pattern(_KEYS[self.body.attribute_escapes]))
@@ -126,7 +128,7 @@ class Elements:
             keys=keys,
             values=values,
             required=required,
-            rank=None if shape.rank is None else tuple(map(order.index, ranks)),
+            rank=None if shape.rank is None else tuple(map(order.index, places)),
             extra=extra,
             skin=Skin.RAW,
         )
@@ -136,7 +138,7 @@ class Elements:
             return None
         return escaped(key) if self.body.attribute_escapes else key
 
-    # Values ------------------------------------------------------------------------------------------------------------
+    # Values ---------------------------------------------------------------------------------------------------------
 
     def _value(self, goal: Goal) -> Node:
         """A value and the text that closes it, built when it is reached."""

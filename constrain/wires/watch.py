@@ -1,8 +1,8 @@
 """The free part of a reply: what lies outside calls, and when a call begins.
 
 Outside calls nothing is masked; the text is only watched. A call begins at the control token that arms, but not inside
-reasoning and not inside a code fence (a line that begins with at most three blanks and ``` begins or ends one). Calls and
-reasoning leave that state as it was.
+reasoning and not inside a code fence (a line that begins with at most three blanks and ``` begins or ends one). Calls
+and reasoning leave that state as it was.
 """
 
 from __future__ import annotations

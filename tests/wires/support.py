@@ -1,5 +1,5 @@
-"""What the tests of tool calls share: a small vocabulary with every format's control tokens, a slow mirror of a matcher,
-random tools with arguments, and random walks over masks.
+"""What the tests of tool calls share: a small vocabulary with every format's control tokens, a slow mirror of a
+matcher, random tools with arguments, and random walks over masks.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from constrain.wires.markers import WIRES
 
 PIECES = (
     b"></", b"><", b">\n", b">\n\n", b"=get", b".</", b'"></', b'{"', b'":', b'":"', b'":{"', b'":""', b'":[', b'",',
-    b'"}', b'"}\n', b'"}}', b'"}}\n', b"}}\n", b"{}", b" {}", b"{}\n", b" true", b"true", b"function", b"parameter", b"</",
-    b"<function=", b"<parameter=", b"</parameter>", b"</function>", b"></function>", b"</parameter>\n</function>",
-    b"</function>\n<function=", b"_weather", b"get", b"call", b":{", b":[", b":-", b"},", b"},{", b"],", b"}]}", b"name",
-    b"arguments", b'": "', b'", "', b"\n\n", b"tools", b' string="', b'">\n', b'">', b"```", b"json", b"```json\n",
-    b"Hello", b" world", b"true\n", b"a\x00", b"12", b"}\n```", "é".encode(), b"\xe6\x97", b"invoke", b" to=functions.",
-    b".get", b"commentary", b"analysis", b"final", b"assistant", b"functools", b"[{", b"}]", b"functions", b"arg", b"\n<",
-    b"\t\t\t\t", b"        ",
+    b'"}', b'"}\n', b'"}}', b'"}}\n', b"}}\n", b"{}", b" {}", b"{}\n", b" true", b"true", b"function", b"parameter",
+    b"</", b"<function=", b"<parameter=", b"</parameter>", b"</function>", b"></function>",
+    b"</parameter>\n</function>", b"</function>\n<function=", b"_weather", b"get", b"call", b":{", b":[", b":-",
+    b"},", b"},{", b"],", b"}]}", b"name", b"arguments", b'": "', b'", "', b"\n\n", b"tools", b' string="', b'">\n',
+    b'">', b"```", b"json", b"```json\n", b"Hello", b" world", b"true\n", b"a\x00", b"12", b"}\n```", "é".encode(),
+    b"\xe6\x97", b"invoke", b" to=functions.", b".get", b"commentary", b"analysis", b"final", b"assistant",
+    b"functools", b"[{", b"}]", b"functions", b"arg", b"\n<", b"\t\t\t\t", b"        ",
 )  # fmt: skip
 CONTROLS = tuple(dict.fromkeys(text for wire in WIRES.values() for text in (*wire.controls, *wire.stops)))
 FIRST_CONTROL = 256 + len(PIECES)
@@ -55,9 +55,10 @@ def id_of(data: bytes | str) -> int:
 
 def mask_of(matcher: Any) -> set[int]:
     """The ids that the mask allows."""
-    bitmask = constrain.allocate_token_bitmask(1, matcher.vocabulary.size)
+    size = matcher.vocabulary.size
+    bitmask = constrain.allocate_token_bitmask(1, size)
     matcher.fill_next_token_bitmask(bitmask)
-    return set(np.flatnonzero(np.unpackbits(bitmask.view(np.uint8), bitorder="little")[: matcher.vocabulary.size]).tolist())
+    return set(np.flatnonzero(np.unpackbits(bitmask.view(np.uint8), bitorder="little")[:size]).tolist())
 
 
 def tokens_of(automaton: ToolAutomaton, text: str, rng: random.Random | None = None) -> list[int]:
@@ -77,7 +78,8 @@ def tokens_of(automaton: ToolAutomaton, text: str, rng: random.Random | None = N
     def flush() -> None:
         at = 0
         while at < len(run):
-            found = [bytes(run[at:end]) for end in range(at + 1, min(len(run), at + 24) + 1) if bytes(run[at:end]) in spelled]
+            ends = range(at + 1, min(len(run), at + 24) + 1)
+            found = [piece for end in ends if (piece := bytes(run[at:end])) in spelled]
             piece = rng.choice(found) if rng else found[-1]
             result.append(spelled[piece])
             at += len(piece)
@@ -143,10 +145,25 @@ class Mirror:
             assert self.threads
 
 
-# Random tools ------------------------------------------------------------------------------------------------------------
+# Random tools -------------------------------------------------------------------------------------------------------
 
 KEYS = ("path", "content", "a", "ab", "unit", "straße", "x_1", "deep", "tags")
-WORDS = ("", "a", "celsius", "fahrenheit", "two\nlines", "\n", " x ", "<b>", "café", 'say "hi"', "a, b", "null", "12", "{}")
+WORDS = (
+    "",
+    "a",
+    "celsius",
+    "fahrenheit",
+    "two\nlines",
+    "\n",
+    " x ",
+    "<b>",
+    "café",
+    'say "hi"',
+    "a, b",
+    "null",
+    "12",
+    "{}",
+)
 
 
 def random_schema(rng: random.Random, depth: int) -> dict[str, Any]:
@@ -181,9 +198,7 @@ def random_object(rng: random.Random, depth: int = 2) -> dict[str, Any]:
 
 def random_tools(rng: random.Random, count: int = 3) -> list[dict[str, Any]]:
     names = rng.sample(("get", "get_weather", "ping", "write-file", "wetter_für", "a.b"), count)
-    return [
-        {"type": "function", "function": {"name": name, "parameters": random_object(rng)}} for name in names
-    ]
+    return [{"type": "function", "function": {"name": name, "parameters": random_object(rng)}} for name in names]
 
 
 def is_valid(tools: list[dict[str, Any]], name: str, arguments: Any) -> bool:
@@ -201,7 +216,7 @@ def closed(schema: Any) -> Any:
     return schema
 
 
-# Walks -------------------------------------------------------------------------------------------------------------------
+# Walks --------------------------------------------------------------------------------------------------------------
 
 _LETTERS = {id_of(c) for c in string.ascii_letters + string.digits}
 
