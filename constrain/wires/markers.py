@@ -1,13 +1,13 @@
 """The one table of tool-call formats: what each model family writes around names, keys and values.
 
 The constraining side builds grammars from these records and `constrain.replies` reads replies with them, so that
-neither can know a marker that the other does not. `constrain.wires.records` says what the fields mean. Sources: the chat
-templates that the models are published with.
+neither can know a marker that the other does not. `constrain.wires.records` says what the fields mean. Sources: the
+chat templates that the models are published with.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from .records import (
     NOTHING,
@@ -389,7 +389,7 @@ def wire_names() -> tuple[str, ...]:
     return (*WIRES, *_OVERLAYS)
 
 
-def members(wire: str | list[str] | tuple[str, ...]) -> tuple[Wire, ...]:
+def members(wire: str | Sequence[str]) -> tuple[Wire, ...]:
     """The formats that a name, or a list of names, stands for. Raises ValueError on an unknown one."""
     names = (wire,) if isinstance(wire, str) else tuple(wire)
     found: dict[str, Wire] = {}
