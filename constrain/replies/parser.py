@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ..vocabulary import Vocabulary
@@ -40,7 +40,7 @@ class ReplyParser:
 
     def __init__(
         self,
-        wire: str | list[str] | tuple[str, ...],
+        wire: str | Sequence[str],
         tools: ToolSchemaCompiler | Iterable[Any] | None = None,
         vocab: Vocabulary | Mapping[str, int] | None = None,
         *,
