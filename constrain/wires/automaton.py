@@ -144,22 +144,20 @@ class ToolAutomaton(Grammar):
         for token, opening in self._openings:
             if opening.is_call:
                 arms.setdefault(token, []).append(opening.before)
-        others = {}
-        for wire in self.wires:
-            marks = {mark.text: False for mark in wire.silent}
-            if wire.reasoning is not None:
-                marks[wire.reasoning.open.text] = True
-            others.update({spell(text): thinking for text, thinking in marks.items()})
+        silent = [mark.text for wire in self.wires for mark in wire.silent]
+        others = {spell(text): False for text in silent}
+        others |= {spell(wire.reasoning.open.text): True for wire in self.wires if wire.reasoning is not None}
         for region in self._messages:
             for start in region.message_starts:
                 arms.setdefault(start[0] - SYMBOL, []).append(b"")
                 others |= {(*start, *header): others[header] for header in region.message_headers}
         others = {mark: thinking for mark, thinking in others.items() if mark[0] - SYMBOL in arms}
         thoughts = [wire.reasoning for wire in self.wires if wire.reasoning is not None]
+        breaks = [mark for mark in map(spell, silent) if mark[-1] >= SYMBOL]
         opens = {_to_control(spell(one.open.text)): None for one in thoughts}
         closes = {spell(one.close.text): None for one in thoughts}
         return Plan(
-            watch=Watch(arms, tuple(opens), tuple(closes), self._code_fences),
+            watch=Watch(arms, tuple(opens), tuple(closes), tuple(breaks), self._code_fences),
             demanded=self._demanded,
             waits=self._demanded and self._reasoning is not None,
             inside=self._reasoning == "inside",

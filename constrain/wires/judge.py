@@ -45,6 +45,8 @@ class Judge:
         """Why the text is not a reply; None if it is one."""
         if self.accepts():
             return None
+        if not self.state.calling and self.position < len(self.data):
+            return Rejection(self.position, "", "the beginning of another call", ("text", "the end"))
         if not self.state.calling:
             expected = "the end of the reasoning, then a call" if self.plan.waits else "a call"
             return Rejection(self.position, "", "the end", (expected,))
@@ -58,6 +60,9 @@ class Judge:
         data, at = self.data, self.position
         token, length = self.marks.at(data, at)
         if token is not None:
+            if token in self.plan.banned(self.state, ()):
+                self.failed = True
+                return
             state, begins = self.plan.after_control(self.state, token)
             if not begins and state.seen != self.state.seen and not state.seen.recent:
                 self.since = at + length

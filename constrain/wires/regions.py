@@ -26,7 +26,7 @@ from .layouts import KEY, VALUE, Either, Many, Maybe, Part, Parts, frame
 from .markers import Counter, ElementBody, Envelope, Head, JsonBody, KeyValueBody, Mark, Section, Wire
 from .marks import Inputs, Marks
 from .tools import BadTools, Tool
-from .values import BARE_KEYS, LOOSE, Elements, KeyValues, escaped, space
+from .values import BARE_KEYS, LOOSE, Elements, KeyValues, can_write, escaped, space
 
 __all__ = ["Opening", "Region", "Settings"]
 
@@ -114,7 +114,10 @@ class Region:
             raise SchemaError(tool.pointer, "name", f"the format {self.wire.name} cannot write a name with {bad!r}")
         if self.options.without and any(text in tool.name for text in self.options.without):
             raise SchemaError(tool.pointer, "name", f"the name holds a marker of the format {self.wire.name}")
-        tool.parameters.arguments(self.options, self.notation)
+        builder, goal = tool.parameters.arguments(self.options, self.notation)
+        if isinstance(self.wire.body, ElementBody) and not can_write(self.wire.body, builder, goal):
+            reason = f"the format {self.wire.name} cannot write the name of a required parameter"
+            raise SchemaError(tool.pointer, "required", reason)
         return True
 
     # Blocks ---------------------------------------------------------------------------------------------------------

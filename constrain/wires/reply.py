@@ -99,4 +99,4 @@ class Plan:
         thinking = None if span is None else self.others.get(span)
         if thinking is None:
             return State(False, Seen(), state.calls + 1)
-        return State(False, state.seen._replace(thinking=thinking), state.calls)
+        return State(False, Seen(thinking), state.calls)

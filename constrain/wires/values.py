@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from .._errors import UnsatisfiableError
 from .._limits import Limits
 from ..automata.grammar import Guard, Lazy, Lexeme, Node, ObjectShape, Skin, Space, Union
 from ..automata.json_layouts import array_layout, object_layout
@@ -18,13 +17,14 @@ from ..languages.dfa import DFA
 from ..languages.pattern import compile_pattern
 from ..languages.words import count_words
 from ..schema.build import Builder
+from ..schema.dialect import IN_PLACE
 from ..schema.forms import FALSE, NULL, TRUE, Form, Goal
 from ..schema.notation import Notation
 from .layouts import KEY, VALUE, Either, Guarded, Many, Maybe, Part, Parts, frame
 from .markers import ElementBody, KeyValueBody, Typing, Wire
 from .marks import Inputs, Marks
 
-__all__ = ["BARE_KEYS", "LOOSE", "Elements", "KeyValues", "escaped", "space"]
+__all__ = ["BARE_KEYS", "LOOSE", "Elements", "KeyValues", "can_write", "escaped", "space"]
 
 BARE_KEYS = r"^[^\s\p{Cc}:,{}\[\]\"'<>](?:[^\p{Cc}:,{}\[\]\"'<>]*[^\s\p{Cc}:,{}\[\]\"'<>])?$"
 """Keys that need no quotes: nothing that has a meaning around them, no blank at either end."""
@@ -90,53 +90,14 @@ class Elements:
         return spell(after_head), Either((*element, Many(*further), close), (close,))
 
     def node(self, goal: Goal) -> Node:
-        """The arguments that satisfy a goal. Raises UnsatisfiableError when none can be written."""
+        """The arguments that satisfy a goal."""
         builder, inhabited = self.builder, self.builder.normaliser.emptiness.members
         with builder.lock:
             members = filter(inhabited, builder.normaliser.settled(goal).objects)
-            shapes = [self._written(builder.shape(one, self._value)) for one in members]
+            shapes = [_written(self.body, builder.shape(one, self._value)) for one in members]
             frames = [frame(*self.parts, shape=shape) for shape in shapes if shape is not None]
-        if not frames:
-            raise UnsatisfiableError("", "a required parameter has a name that this format cannot write")
+        assert frames, "see can_write"
         return frames[0] if len(frames) == 1 else Union(tuple(frames))
-
-    # Keys -----------------------------------------------------------------------------------------------------------
-
-    def _written(self, shape: ObjectShape) -> ObjectShape | None:
-        """The shape with its keys as they are written; None where one that cannot be is required."""
-        entries = []
-        for key, value, needed, place in zip(
-            shape.keys, shape.values, shape.required, shape.rank or range(len(shape.keys)), strict=True
-        ):
-            written = self._written_key(key)
-            if written is not None:
-                entries.append((written, value, needed, place))
-            elif needed:
-                return None
-        entries.sort(key=lambda entry: entry[0])
-        keys, values, required, places = zip(*entries, strict=True) if entries else ((), (), (), ())
-        order = sorted(places)
-        extra = shape.extra
-        if extra is not None:
-            extra = operations.intersect(extra, compile_pattern(_KEYS[self.body.attribute_escapes]))
-            extra = None if extra.is_empty else extra
-        possible = sum(value is not None for value in values)
-        if possible + (count_words(extra, shape.min_members) if extra is not None else 0) < shape.min_members:
-            return None
-        return replace(
-            shape,
-            keys=keys,
-            values=values,
-            required=required,
-            rank=None if shape.rank is None else tuple(map(order.index, places)),
-            extra=extra,
-            skin=Skin.RAW,
-        )
-
-    def _written_key(self, key: bytes) -> bytes | None:
-        if not compile_pattern(_KEYS[False] if not self.body.attribute_escapes else _ESCAPED_KEYS).accepts(key):
-            return None
-        return escaped(key) if self.body.attribute_escapes else key
 
     # Values ---------------------------------------------------------------------------------------------------------
 
@@ -206,6 +167,49 @@ _KEYS = {
 }
 """Additional keys that can stand in a tag, without and with escapes (of which no use is made)."""
 _ESCAPED_KEYS = r"^[^\p{Cc}]+$"
+
+
+def can_write(body: ElementBody, builder: Builder, goal: Goal) -> bool:
+    """Whether some arguments have no parameter whose name the format cannot write."""
+    root = builder.normaliser.document.root.schema
+    if isinstance(root, dict) and root.get("type") == "object" and IN_PLACE.isdisjoint(root):
+        if all(_is_key(body, key.encode()) for key in root.get("required", ())) and not root.get("minProperties"):
+            return True
+    inhabited = builder.normaliser.emptiness.members
+    with builder.lock:
+        members = filter(inhabited, builder.normaliser.settled(goal).objects)
+        return any(_written(body, builder.shape(one, lambda goal: _SOMETHING)) is not None for one in members)
+
+
+_SOMETHING = Lexeme(words=(b"",))
+
+
+def _written(body: ElementBody, shape: ObjectShape) -> ObjectShape | None:
+    """The shape with its keys as they are written; None where one that cannot be is needed."""
+    entries = []
+    for key, value, needed, place in zip(
+        shape.keys, shape.values, shape.required, shape.rank or range(len(shape.keys)), strict=True
+    ):
+        if _is_key(body, key):
+            entries.append((escaped(key) if body.attribute_escapes else key, value, needed, place))
+        elif needed:
+            return None
+    entries.sort(key=lambda entry: entry[0])
+    keys, values, required, places = zip(*entries, strict=True) if entries else ((), (), (), ())
+    order = sorted(places)
+    extra = shape.extra
+    if extra is not None:
+        extra = operations.intersect(extra, compile_pattern(_KEYS[body.attribute_escapes]))
+        extra = None if extra.is_empty else extra
+    possible = sum(value is not None for value in values)
+    if possible + (count_words(extra, shape.min_members) if extra is not None else 0) < shape.min_members:
+        return None
+    rank = None if shape.rank is None else tuple(map(order.index, places))
+    return replace(shape, keys=keys, values=values, required=required, rank=rank, extra=extra, skin=Skin.RAW)
+
+
+def _is_key(body: ElementBody, key: bytes) -> bool:
+    return compile_pattern(_ESCAPED_KEYS if body.attribute_escapes else _KEYS[False]).accepts(key)
 
 
 def escaped(text: bytes) -> bytes:

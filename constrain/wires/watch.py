@@ -48,17 +48,19 @@ class Seen(NamedTuple):
 class Watch:
     """What is watched for. arms: id of a control token -> the bytes one of which comes before it where it arms.
 
-    think_open, think_close: the markers of reasoning.     fences: whether code fences count.
+    think_open, think_close: the markers of reasoning.     breaks: markers after which other text begins, in no fence.
+    fences: whether code fences count.
     """
 
     arms: Mapping[int, Sequence[bytes]]
     think_open: Sequence[Inputs] = ()
     think_close: Sequence[Inputs] = ()
+    breaks: Sequence[Inputs] = ()
     fences: bool = True
     memory: int = field(init=False)
 
     def __post_init__(self) -> None:
-        longest = max(map(len, (*self.think_open, *self.think_close)), default=1)
+        longest = max(map(len, (*self.think_open, *self.think_close, *self.breaks)), default=1)
         before = max((len(one) for ways in self.arms.values() for one in ways), default=0)
         object.__setattr__(self, "memory", max(longest - 1, before))
 
@@ -81,6 +83,8 @@ class Watch:
             ways = self.arms.get(token, ())
             if any(_ends_with(seen.recent, way) for way in ways) and not (self.fences and seen.in_fence):
                 return seen, Event.CALLS
+            if any(inputs[-len(one) :] == one for one in self.breaks):
+                return Seen(), Event.NONE
         kept = inputs[-self.memory :] if self.memory else ()
         return seen._replace(recent=kept, line=(seen.line + b"\0")[:_HEAD]), Event.NONE
 

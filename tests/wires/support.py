@@ -145,7 +145,7 @@ class Mirror:
             assert self.threads
 
 
-# Random tools -------------------------------------------------------------------------------------------------------
+# Random tools --------------------------------------------------------------------------------------------------------
 
 KEYS = ("path", "content", "a", "ab", "unit", "straße", "x_1", "deep", "tags")
 WORDS = (
@@ -196,6 +196,39 @@ def random_object(rng: random.Random, depth: int = 2) -> dict[str, Any]:
     return schema
 
 
+def random_value(rng: random.Random, schema: dict[str, Any]) -> Any:
+    """A valid value, or LookupError where none was found."""
+    kind = schema.get("type") or ("enum" if "enum" in schema else rng.choice(["string", "integer", "object", "null"]))
+    if isinstance(kind, list):
+        kind = rng.choice(kind)
+    if "enum" in schema:
+        return rng.choice(schema["enum"])
+    if kind == "string":
+        words = [*WORDS, "abab", "ab", "x", "abc", "end\n", "日本", "a</b"]
+        if schema.get("pattern", "").endswith("$") and schema["pattern"] != r"\n$":
+            words = [word for word in words if not word.endswith("\n")]  # where Python's $ is not ECMA's
+        valid = jsonschema.Draft202012Validator(schema).is_valid
+        return rng.choice([word for word in words if valid(word)])
+    if kind == "integer":
+        return rng.randint(schema.get("minimum", -9), schema.get("maximum", 10**6))
+    if kind == "object":
+        return random_arguments(rng, schema)
+    if kind == "array":
+        return [random_value(rng, schema.get("items", {})) for _ in range(rng.randint(0, schema.get("maxItems", 2)))]
+    return {"null": None, "boolean": rng.random() < 0.5, "number": rng.choice([0, -1.5, 2.25, 2.5e22])}[kind]
+
+
+def random_arguments(rng: random.Random, schema: dict[str, Any]) -> dict[str, Any]:
+    required, properties = schema.get("required", ()), schema.get("properties", {})
+    keys = [key for key in properties if key in required or rng.random() < 0.5]
+    rng.shuffle(keys)
+    found = {key: random_value(rng, properties[key]) for key in keys}
+    more = schema.get("additionalProperties")
+    if more and rng.random() < 0.5:
+        found["more"] = 7
+    return found
+
+
 def random_tools(rng: random.Random, count: int = 3) -> list[dict[str, Any]]:
     names = rng.sample(("get", "get_weather", "ping", "write-file", "wetter_für", "a.b"), count)
     return [{"type": "function", "function": {"name": name, "parameters": random_object(rng)}} for name in names]
@@ -216,7 +249,7 @@ def closed(schema: Any) -> Any:
     return schema
 
 
-# Walks --------------------------------------------------------------------------------------------------------------
+# Walks ---------------------------------------------------------------------------------------------------------------
 
 _LETTERS = {id_of(c) for c in string.ascii_letters + string.digits}
 
@@ -262,3 +295,73 @@ def pieces(automaton: ToolAutomaton, tokens: list[int]) -> Iterator[str]:
     for token in tokens:
         data = automaton.vocabulary.token_bytes(token)
         yield data.decode("utf-8", "replace") if data is not None else CONTROLS[token - FIRST_CONTROL]
+
+
+# Small scenes --------------------------------------------------------------------------------------------------------
+
+
+def tool(name: str, properties: dict[str, Any], required: tuple[str, ...] = (), **more: Any) -> dict[str, Any]:
+    schema = {"type": "object", "properties": properties, "required": list(required), **more}
+    return {"type": "function", "function": {"name": name, "parameters": schema}}
+
+
+WEATHER = tool(
+    "get_weather",
+    {
+        "location": {"type": "string"},
+        "unit": {"type": "string", "enum": ["celsius", "fahrenheit"]},
+        "days": {"type": "integer"},
+    },
+    ("location",),
+)
+
+HEADS = {
+    "hermes": '<tool_call>\n{"name": "%s", "arguments": ',
+    "qwen3_coder": "<tool_call>\n<function=%s>",
+    "gemma4": "<|tool_call>call:%s{",
+}
+
+
+def parameter(key: str, value: str) -> str:
+    return f"<parameter={key}>\n{value}\n</parameter>\n"
+
+
+def units(automaton: ToolAutomaton, text: str) -> list[int]:
+    """The text in tokens of one byte, and control tokens."""
+    return [unit if unit < SYMBOL else unit - SYMBOL for unit in automaton.marks.split(text)]
+
+
+class Scene:
+    """A reply under way: `text` is what was written so far, byte by byte and control token by control token."""
+
+    def __init__(self, wire: Any, tools: list[dict[str, Any]], text: str = "", **options: Any) -> None:
+        self.automaton = ToolAutomaton(tools, options.pop("vocabulary", VOCABULARY), wire, **options)
+        self.matcher = self.automaton.matcher()
+        self.write(text)
+
+    @classmethod
+    def in_call(cls, wire: str, text: str = "", tools: list[dict[str, Any]] | None = None, **options: Any) -> Scene:
+        """In a call of the first tool, after its name and what begins the arguments."""
+        tools = tools or [WEATHER]
+        return cls(wire, tools, HEADS[wire] % tools[0]["function"]["name"] + text, **options)
+
+    def write(self, text: str) -> None:
+        tokens = units(self.automaton, text)
+        taken = self.matcher.accept_tokens(tokens)
+        assert taken == len(tokens), f"refused after {taken} of {len(tokens)} tokens of {text!r}"
+
+    def takes(self, text: str) -> bool:
+        """Whether the text may follow."""
+        tokens = units(self.automaton, text)
+        return self.matcher.validate_tokens(tokens) == len(tokens)
+
+    def allows(self, *pieces: bytes | str) -> list[bool]:
+        """Of each piece of the vocabulary, or control token, whether the mask has it; `allows` says the same."""
+        mask, ids = mask_of(self.matcher), [id_of(piece) for piece in pieces]
+        found = [token in mask for token in ids]
+        assert found == [self.matcher.allows(token) for token in ids]
+        return found
+
+    def first(self) -> set[str]:
+        """The characters, of one byte, that may come next."""
+        return {chr(token) for token in mask_of(self.matcher) if token < 128}
