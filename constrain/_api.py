@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 __all__ = ["compile_choice", "compile_json_schema", "compile_regex", "compile_tools", "warmup"]
 
 
-
 def compile_json_schema(
     schema: Any,
     vocab: Vocabulary | None = None,
@@ -108,14 +107,16 @@ def compile_tools(
 
     tools: an OpenAI, Anthropic or MCP list, or a `constrain.automata.ToolSchemaCompiler`.
     vocab: None: it only checks texts.
-    wire:  "hermes", "exaone", "llama3", "mistral", "mistral_v11", "deepseek_v3", "deepseek_v31", "kimi_k2", "phi4_mini",
-           "harmony", "gemma4", "functiongemma", "qwen3_coder", "kimi_k3", "glm45", "glm47", "minimax_m2", "dsml"; "qwen" is
-           hermes and qwen3_coder at once; or a list of names.
+    wire:  "hermes", "exaone", "llama3", "mistral", "mistral_v11", "deepseek_v3", "deepseek_v31", "kimi_k2",
+           "phi4_mini", "harmony", "gemma4", "functiongemma", "qwen3_coder", "kimi_k3", "glm45", "glm47", "minimax_m2",
+           "dsml"; "qwen" is hermes and qwen3_coder at once; or a list of names.
     The options are those of `constrain.wires.automaton.ToolAutomaton` and ToolSchemaCompiler.
-    """
-    from .wires.automaton import ToolAutomaton
 
-    return ToolAutomaton(tools, vocab, wire, **options)
+    The same arguments give the same automaton: the last few are kept, with all that was built for them.
+    """
+    from .wires.automaton import automaton
+
+    return automaton(tools, vocab, wire, options)
 
 
 def warmup(vocab: Vocabulary | None = None) -> float:

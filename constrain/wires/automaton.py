@@ -9,8 +9,11 @@ a call on they constrain every byte. Two roots serve the two ways in which a cal
 
 from __future__ import annotations
 
+import marshal
 import re
-from collections.abc import Iterable, Sequence
+import threading
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -41,6 +44,7 @@ __all__ = [
     "JsonToolAutomaton",
     "QwenCoderToolAutomaton",
     "ToolAutomaton",
+    "automaton",
 ]
 
 _REASONING = {None: None, False: None, True: "wait", "wait": "wait", "inside": "inside"}
@@ -212,6 +216,33 @@ class ToolAutomaton(Grammar):
             raise VocabularyError(f"a call is required, but the vocabulary has no control token to begin it: {missing}")
         reason = f"no call can begin: the vocabulary has no control token {missing}"
         self.report.add("", "", "note", reason)
+
+
+_KEPT = 32
+_kept: OrderedDict[Any, ToolAutomaton] = OrderedDict()
+_lock = threading.Lock()
+
+
+def automaton(
+    tools: Any, vocab: Vocabulary | None, wire: str | Sequence[str], options: Mapping[str, Any]
+) -> ToolAutomaton:
+    """The automaton of these arguments, which may have been made before."""
+    try:
+        names = wire if isinstance(wire, str) else list(wire)
+        key = marshal.dumps((tools, names, sorted(options.items())), 2), vocab and vocab.fingerprint
+    except (TypeError, ValueError):  # a compiler, limits, a registry: they have no content to compare
+        return ToolAutomaton(tools, vocab, wire, **options)
+    with _lock:
+        found = _kept.get(key)
+        if found is not None:
+            _kept.move_to_end(key)
+            return found
+    made = ToolAutomaton(tools, vocab, wire, **options)
+    with _lock:
+        _kept[key] = made
+        while len(_kept) > _KEPT:
+            _kept.popitem(last=False)
+    return made
 
 
 ANYTHING = Lexeme(dfa=ANY_STRING)

@@ -14,17 +14,15 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
 
-from .._errors import SchemaError
+from .._errors import LimitError, SchemaError, UnsatisfiableError
 from ..automata.grammar import SYMBOL, Lazy, Lexeme, Node, ObjectShape, Skin, Union
 from ..automata.json_layouts import FLEXIBLE
 from ..languages.pattern import compile_pattern
-from ..schema.build import Builder
-from ..schema.forms import Goal
-from ..schema.notation import Notation
 from ..schema.options import Options
 from .layouts import KEY, VALUE, Either, Many, Maybe, Part, Parts, frame
 from .markers import Counter, ElementBody, Envelope, Head, JsonBody, KeyValueBody, Mark, Section, Wire
 from .marks import Inputs, Marks
+from .parameters import Parameters, way
 from .tools import BadTools, Tool
 from .values import BARE_KEYS, LOOSE, Elements, KeyValues, can_write, escaped, space
 
@@ -94,11 +92,11 @@ class Region:
         self.wire, self.marks, self.settings = wire, marks, settings
         self.loose = wire.name in _LOOSE
         self.options = _options(wire, options, settings)
-        self.notation: Notation | None = None
-        if isinstance(wire.body, KeyValueBody):
-            self.notation = KeyValues.of(wire.body, marks)
+        notation = KeyValues.of(wire.body, marks) if isinstance(wire.body, KeyValueBody) else None
         self.space = _JsonSpace(options.whitespace)
-        self.tools = [tool for tool in tools if bad.guarded("", tool.name, partial(self._check, tool))]
+        self.way = way(self.options, notation)
+        self._name_ends = _name_ends(wire, self.options)
+        self.tools = [tool for tool in tools if self._can_write(tool, bad)]
         self._shapes: dict[Any, ObjectShape] = {}
 
     @property
@@ -106,19 +104,23 @@ class Region:
         ends = [section.close.text for section in self.wire.sections] or [self.wire.close.text]
         return any(not inputs or inputs[-1] < SYMBOL for inputs in map(self.marks.spell, ends))
 
-    def _check(self, tool: Tool) -> bool:
-        """Whether the tool can be written. Raises SchemaError, UnsatisfiableError."""
-        follows = _name_ends(self.wire)
-        bad = next((c for c in follows if c in tool.name), None)
-        if bad is not None:
-            raise SchemaError(tool.pointer, "name", f"the format {self.wire.name} cannot write a name with {bad!r}")
-        if self.options.without and any(text in tool.name for text in self.options.without):
-            raise SchemaError(tool.pointer, "name", f"the name holds a marker of the format {self.wire.name}")
-        builder, goal = tool.parameters.arguments(self.options, self.notation)
-        if isinstance(self.wire.body, ElementBody) and not can_write(self.wire.body, builder, goal):
-            reason = f"the format {self.wire.name} cannot write the name of a required parameter"
-            raise SchemaError(tool.pointer, "required", reason)
+    def _can_write(self, tool: Tool, bad: BadTools) -> bool:
+        try:
+            self._check(tool)
+        except (SchemaError, UnsatisfiableError, LimitError) as error:
+            bad.refuse(error, tool.pointer, tool.name)
+            return False
         return True
+
+    def _check(self, tool: Tool) -> None:
+        """Make sure that the tool can be written. Raises SchemaError, UnsatisfiableError, LimitError."""
+        if self._name_ends is not None and (found := self._name_ends.search(tool.name)) is not None:
+            raise SchemaError("", None, f"the format {self.wire.name} cannot write {found.group()!r} in a name")
+        tool.parameters.check(self.way)
+        if isinstance(self.wire.body, ElementBody) and not can_write(self.wire.body, tool.parameters, self.way):
+            raise SchemaError(
+                "", "required", f"the format {self.wire.name} cannot write the name of a required parameter"
+            )
 
     # Blocks ---------------------------------------------------------------------------------------------------------
 
@@ -291,12 +293,12 @@ class Region:
 
     def _arguments(self, tool: Tool, after_head: str) -> Node:
         """The arguments of a tool, built when its name was written."""
-        builder, goal = tool.parameters.arguments(self.options, self.notation)
         if isinstance(self.wire.body, ElementBody):
-            return Lazy(lambda: self._elements(builder, goal, after_head))
-        return builder.later(goal)
+            return Lazy(lambda: self._elements(tool.parameters, after_head))
+        return tool.parameters.node(self.way)
 
-    def _elements(self, builder: Builder, goal: Goal, after_head: str) -> Node:
+    def _elements(self, parameters: Parameters, after_head: str) -> Node:
+        builder, goal = parameters.builder(self.way)
         free_json = self.settings.json_values == "free"
         return Elements(builder, self.wire, self.marks, after_head, loose=self.loose, free_json=free_json).node(goal)
 
@@ -333,18 +335,18 @@ def _options(wire: Wire, options: Options, settings: Settings) -> Options:
     return replace(options, without=tuple(dict.fromkeys(forbidden)), key_pattern=key_pattern)
 
 
-def _name_ends(wire: Wire) -> str:
-    """Characters that a name in a head cannot have."""
+def _name_ends(wire: Wire, options: Options) -> re.Pattern[str] | None:
+    """What a name in a head cannot have in it: how the marker after it begins, and markers not to be spelled."""
     body = wire.body
-    if isinstance(body, JsonBody) and body.envelope is not None:
-        return ""
-    if isinstance(body, ElementBody) and body.attribute_escapes:
-        return ""
-    ends = {"<", "{"}
-    for head in wire.heads:
-        for close in (*((Mark(head.counter.before),) if head.counter else ()), *head.closes):
-            ends.update(str(close)[:1])
-    return "".join(sorted(ends))
+    ends = [re.escape(text) for text in options.without]
+    in_json = isinstance(body, JsonBody) and body.envelope is not None
+    if not in_json and not (isinstance(body, ElementBody) and body.attribute_escapes):
+        follows = {"<", "{"}
+        for head in wire.heads:
+            for close in (*((Mark(head.counter.before),) if head.counter else ()), *head.closes):
+                follows.update(str(close)[:1])
+        ends.append("[" + re.escape("".join(sorted(follows))) + "]")
+    return re.compile("|".join(ends)) if ends else None
 
 
 def _block(before: Parts, parts: Parts, shape: ObjectShape | None, marker: Inputs) -> Node:

@@ -23,6 +23,7 @@ from ..schema.notation import Notation
 from .layouts import KEY, VALUE, Either, Guarded, Many, Maybe, Part, Parts, frame
 from .markers import ElementBody, KeyValueBody, Typing, Wire
 from .marks import Inputs, Marks
+from .parameters import Parameters, Way
 
 __all__ = ["BARE_KEYS", "LOOSE", "Elements", "KeyValues", "can_write", "escaped", "space"]
 
@@ -169,12 +170,13 @@ _KEYS = {
 _ESCAPED_KEYS = r"^[^\p{Cc}]+$"
 
 
-def can_write(body: ElementBody, builder: Builder, goal: Goal) -> bool:
+def can_write(body: ElementBody, parameters: Parameters, way: Way) -> bool:
     """Whether some arguments have no parameter whose name the format cannot write."""
-    root = builder.normaliser.document.root.schema
-    if isinstance(root, dict) and root.get("type") == "object" and IN_PLACE.isdisjoint(root):
-        if all(_is_key(body, key.encode()) for key in root.get("required", ())) and not root.get("minProperties"):
-            return True
+    root = parameters.document.root.schema
+    simple = isinstance(root, dict) and root.get("type") == "object" and IN_PLACE.isdisjoint(root)
+    if simple and not root.get("minProperties") and all(_is_key(body, key) for key in root.get("required", ())):
+        return True
+    builder, goal = parameters.builder(way)
     inhabited = builder.normaliser.emptiness.members
     with builder.lock:
         members = filter(inhabited, builder.normaliser.settled(goal).objects)
@@ -190,7 +192,7 @@ def _written(body: ElementBody, shape: ObjectShape) -> ObjectShape | None:
     for key, value, needed, place in zip(
         shape.keys, shape.values, shape.required, shape.rank or range(len(shape.keys)), strict=True
     ):
-        if _is_key(body, key):
+        if _is_key(body, key.decode()):
             entries.append((escaped(key) if body.attribute_escapes else key, value, needed, place))
         elif needed:
             return None
@@ -208,8 +210,10 @@ def _written(body: ElementBody, shape: ObjectShape) -> ObjectShape | None:
     return replace(shape, keys=keys, values=values, required=required, rank=rank, extra=extra, skin=Skin.RAW)
 
 
-def _is_key(body: ElementBody, key: bytes) -> bool:
-    return compile_pattern(_ESCAPED_KEYS if body.attribute_escapes else _KEYS[False]).accepts(key)
+def _is_key(body: ElementBody, key: str) -> bool:
+    if key.isascii() and key.replace("_", "x").isalnum():
+        return True
+    return compile_pattern(_ESCAPED_KEYS if body.attribute_escapes else _KEYS[False]).accepts(key.encode())
 
 
 def escaped(text: bytes) -> bytes:

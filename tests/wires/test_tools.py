@@ -298,7 +298,7 @@ def test_what_a_format_cannot_write_concerns_that_format() -> None:
     assert accepts("qwen3_coder", [may], {"c": "x"})
     scene = Scene.in_call("qwen3_coder", "<parameter=", [may])
     assert scene.first() == {"c"}
-    with pytest.raises(constrain.SchemaError, match="cannot write a name"):
+    with pytest.raises(constrain.SchemaError, match="in a name"):
         constrain.compile_tools([tool("a{b", {})], None, "gemma4")
     closing = tool("f", {"a": {"enum": ["x</parameter>", "y"]}}, ("a",))
     assert Scene.in_call("qwen3_coder", "<parameter=a>\n", [closing]).first() == {"y"}
@@ -317,6 +317,16 @@ def test_what_was_compiled_is_kept() -> None:
     grammar = constrain.compile_tools(changed, None, "hermes", tool_choice="required")
     assert grammar.accepts(call("hermes", "kept3", {"a": 333}).lstrip())
     assert not grammar.accepts(call("hermes", "kept4", {"a": 333}).lstrip())
+
+
+def test_the_same_list_gives_the_same_automaton() -> None:
+    tools = [tool("again", {"a": {"type": "integer"}})]
+    one = constrain.compile_tools(tools, VOCABULARY, "hermes", tool_choice={"type": "any"})
+    assert (
+        constrain.compile_tools(json.loads(json.dumps(tools)), VOCABULARY, "hermes", tool_choice={"type": "any"}) is one
+    )
+    assert constrain.compile_tools(tools, VOCABULARY, "hermes") is not one
+    assert constrain.compile_tools(tools, None, "hermes", tool_choice={"type": "any"}) is not one
 
 
 def test_depth_has_a_limit_with_a_name() -> None:
