@@ -22,6 +22,7 @@ from .._limits import Limits
 from ..automata.compiled import Grammar
 from ..automata.grammar import SYMBOL, Lexeme, Node, Union, symbol
 from ..languages.operations import ANY_STRING
+from ..languages.texts import strings_without
 from ..vocabulary import Vocabulary
 from .choice import read_choice
 from .judge import Judge
@@ -62,6 +63,7 @@ class ToolAutomaton(Grammar):
     names:       "declared": only the names of tools can be written; "any": any name, with an object as arguments.
     json_values: "schema", or "free": on raw-text formats objects and arrays are any text.
     spelled_markers: whether strings may spell the format's markers: "allow" or "forbid"; None: what the format needs.
+    text_arming: whether a call may begin with the text of a marker for which the vocabulary has no token.
     code_fences: whether a call inside a ``` block stays text.
     The other options are those of ToolSchemaCompiler, and only for a list of tools.
 
@@ -108,6 +110,7 @@ class ToolAutomaton(Grammar):
         self._openings = [(one.token, one) for one in openings if one.token is not None]
         self._by_text = [one for one in openings if one.token is None] if vocab is None or text_arming else []
         self.triggers = [(re.compile(one.trigger), one.at_start) for one in self._by_text]
+        self.vocabulary = vocab
         root = self._demanded_root() if self._demanded else self._free_root()
         super().__init__(root, vocab, report=bad.report, limits=limits, symbols=self.marks.texts)
         self._check_vocabulary()
@@ -127,10 +130,14 @@ class ToolAutomaton(Grammar):
 
         stop_token_ids: by default the vocabulary's EOS ids and the formats' own.
         """
-        from .matcher import ToolMatcher
-
         if stop_token_ids is None:
             stop_token_ids = self.stop_token_ids
+        if self.plan.textual:
+            from .by_text import TextMatcher
+
+            return TextMatcher(self, max_rollback=max_rollback, stop_token_ids=stop_token_ids)
+        from .matcher import ToolMatcher
+
         return ToolMatcher(self, max_rollback=max_rollback, stop_token_ids=stop_token_ids)
 
     @cached_property
@@ -170,7 +177,23 @@ class ToolAutomaton(Grammar):
             others=others,
             longest_other=max(map(len, others), default=0),
             overruns=any(region.ends_in_text for region in self.regions),
+            textual=self._textual,
         )
+
+    @property
+    def _textual(self) -> bool:
+        """Whether tokens of free text are the automaton's business: they may begin a call, or end the reasoning that a
+        demanded call waits for.
+        """
+        if self.vocabulary is None:
+            return False
+        return bool(self._thought_ends) if self._demanded else bool(self._by_text)
+
+    @property
+    def _thought_ends(self) -> list[bytes]:
+        """What ends the reasoning that a demanded call waits for, where that is text."""
+        ends = [self.marks.spell(wire.reasoning.close.text) for wire in self.wires if wire.reasoning is not None]
+        return [bytes(end) for end in ends if max(end) < SYMBOL] if self._reasoning else []
 
     @cached_property
     def _messages(self) -> list[Region]:
@@ -189,6 +212,10 @@ class ToolAutomaton(Grammar):
             for start in region.message_starts:
                 nodes.setdefault(start[0] - SYMBOL, []).append(frame(start[1:], message))
         ways: list[Parts] = [((symbol(token),), _union(found), ANYTHING) for token, found in nodes.items()]
+        if self._textual:
+            from .by_text import free_root
+
+            return free_root(self._by_text, [way[:-1] for way in ways], not self._settings.parallel)
         ways += [(opening.node, ANYTHING) for opening in self._by_text]
         first: Parts = (_union(messages),) if messages else ()
         return frame(*first, Many(Either(*ways)))
@@ -199,6 +226,10 @@ class ToolAutomaton(Grammar):
             raise UnsatisfiableError("", "a call is required, but no tool is left that could be called")
         block = _union(blocks)
         lead: list[Part] = [LOOSE] if self._reasoning else []
+        if self._textual:
+            ends = self._thought_ends
+            thought = Lexeme(dfa=strings_without(tuple(end.decode() for end in ends)))
+            lead = [thought, Either(*((end,) for end in ends)), LOOSE]
         for region in self.regions:
             lead += region.lead()
         tail = [part for region in self.regions for part in region.tail()]

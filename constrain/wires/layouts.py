@@ -19,7 +19,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from ..automata.grammar import Call, Frame, Guard, Layout, LayoutState, Node, ObjectShape, Select, Space
+from ..automata.grammar import Call, Frame, Guard, Layout, LayoutState, Lexeme, Node, ObjectShape, Select, Space
+from ..automata.oracle import nullable
 
 __all__ = ["KEY", "VALUE", "Either", "Guarded", "Many", "Maybe", "Part", "Parts", "frame"]
 
@@ -128,12 +129,19 @@ class _Builder:
             seen += [other for other in state.also if other not in seen]
         return result
 
+    def ends(self, place: int) -> bool:
+        """Whether the frame may end there: at once, or after a text that may be empty."""
+        state = self.whole(place)
+        empty = (then for _, then, node in state.calls if isinstance(node, Lexeme) and nullable(node))
+        return state.final or any(map(self.ends, empty))
+
     def layout(self, start: int) -> Layout:
         """The states that are reached from `start`, which becomes 0."""
         place = {start: 0}
         order, states = [start], []
         for here in order:  # grows while it is read
             state = self.whole(here)
+            state.final = self.ends(here)
             states.append(state)
             for target in (*(t for _, t in state.edges), *(t for _, t, _ in state.calls)):
                 if target not in place:

@@ -18,7 +18,7 @@ from .reply import State
 if TYPE_CHECKING:
     from .automaton import ToolAutomaton
 
-__all__ = ["ToolMatcher"]
+__all__ = ["ToolMatcher", "all_but"]
 
 
 class ToolMatcher(Matcher):
@@ -76,7 +76,7 @@ class ToolMatcher(Matcher):
         array[row] = -1
         if self._free != NOT_RELEASED or not self._banned():
             return False
-        array[row, : self._index.words] = _all_but(self._banned(), self._index.words)
+        array[row, : self._index.words] = all_but(self._banned(), self._index.words)
         return True
 
     def allows(self, token_id: int) -> bool:
@@ -177,12 +177,27 @@ class ToolMatcher(Matcher):
             return True
         return self._plan.may_end(self._state, super().is_accepting)
 
+    def trace(self) -> list[tuple[str, int]]:
+        """What happened so far, each with the number of steps before it: "call" (one began, or was demanded), "text"
+        (it was over), "end" (a stop token).
+        """
+        states, state = [self._state], self._state
+        for entry in reversed(self._past):
+            state = state if entry is None else entry[0]
+            states.append(state)
+        events, calling = [], False
+        for step, state in enumerate(reversed(states)):
+            if state.calling != calling:
+                calling = state.calling
+                events.append(("call" if calling else "text", step))
+        return [*events, ("end", self.steps)] if self.is_terminated() else events
+
     def forced_bytes(self, limit: int = 4096) -> bytes:
         return super().forced_bytes(limit) if self._in_engine else b""
 
 
 @lru_cache(maxsize=256)
-def _all_but(tokens: tuple[int, ...], words: int) -> NDArray[np.int32]:
+def all_but(tokens: tuple[int, ...], words: int) -> NDArray[np.int32]:
     """A mask that forbids only some tokens, int32[words]."""
     flags: NDArray[np.uint8] = np.ones(words * 32, np.uint8)
     flags[list(tokens)] = 0

@@ -15,6 +15,7 @@ from functools import cached_property, partial
 from typing import Any
 
 from .._errors import LimitError, SchemaError, UnsatisfiableError
+from .._limits import Limits
 from ..automata.grammar import SYMBOL, Lazy, Lexeme, Node, ObjectShape, Skin, Union
 from ..automata.json_layouts import FLEXIBLE
 from ..languages.pattern import compile_pattern
@@ -22,7 +23,7 @@ from ..schema.options import Options
 from .layouts import KEY, VALUE, Either, Many, Maybe, Part, Parts, frame
 from .markers import Counter, ElementBody, Envelope, Head, JsonBody, KeyValueBody, Mark, Section, Wire
 from .marks import Inputs, Marks
-from .parameters import Parameters, way
+from .parameters import Parameters, kept, way
 from .tools import BadTools, Tool
 from .values import BARE_KEYS, LOOSE, Elements, KeyValues, can_write, escaped, space
 
@@ -279,10 +280,17 @@ class Region:
         shape = self._shapes.get((in_json, after))
         if shape is None:
             named = sorted((self._written_name(tool.name), tool) for tool in self.tools)
-            values = tuple(self._arguments(tool, after) for _, tool in named)
+            values = tuple(self._arguments(tool.parameters, after) for _, tool in named)
             skin = Skin.JSON_STRING if in_json else Skin.RAW
+            names_any = self.settings.names == "any"
             shape = ObjectShape(
-                tuple(name for name, _ in named), values, (False,) * len(named), max_members=1, skin=skin
+                keys=tuple(name for name, _ in named),
+                values=values,
+                required=(False,) * len(named),
+                extra=compile_pattern(_ANY_NAME) if names_any else None,
+                extra_values=(self._any_arguments(after),) if names_any else (),
+                max_members=1,
+                skin=skin,
             )
             self._shapes[in_json, after] = shape
         return shape
@@ -291,17 +299,25 @@ class Region:
         body = self.wire.body
         return escaped(name.encode()) if isinstance(body, ElementBody) and body.attribute_escapes else name.encode()
 
-    def _arguments(self, tool: Tool, after_head: str) -> Node:
+    def _arguments(self, parameters: Parameters, after_head: str) -> Node:
         """The arguments of a tool, built when its name was written."""
         if isinstance(self.wire.body, ElementBody):
-            return Lazy(lambda: self._elements(tool.parameters, after_head))
-        return tool.parameters.node(self.way)
+            return Lazy(lambda: self._elements(parameters, after_head))
+        return parameters.node(self.way)
+
+    def _any_arguments(self, after_head: str) -> Node:
+        """The arguments of a tool that nobody declared: any object."""
+        parameters, _ = kept({"type": "object"}, None, None, Limits())
+        return self._arguments(parameters, after_head)
 
     def _elements(self, parameters: Parameters, after_head: str) -> Node:
         builder, goal = parameters.builder(self.way)
         free_json = self.settings.json_values == "free"
         return Elements(builder, self.wire, self.marks, after_head, loose=self.loose, free_json=free_json).node(goal)
 
+
+_ANY_NAME = r"^[\w.\-]{1,64}$"
+"""A tool that nobody declared may have this name."""
 
 _TRIGGER = rb'\{[ \t\r\n]{0,4}"name"'
 """Begins a JSON object that is a call, where nothing else does."""

@@ -39,6 +39,7 @@ class Plan:
     others: markers that begin like a call but are none, as inputs, each with whether reasoning follows;
     longest_other: inputs of the longest.
     overruns: a call may end in the middle of a token.
+    textual: the automaton reads free text, too (see `by_text`).
     """
 
     watch: Watch
@@ -50,8 +51,12 @@ class Plan:
     others: Mapping[Inputs, bool]
     longest_other: int
     overruns: bool
+    textual: bool = False
 
     def start(self) -> State:
+        if self.textual:
+            thinking = self.waits or self.inside
+            return State(self.demanded or not thinking, Seen(thinking))
         if self.demanded:
             return State(not self.waits, Seen(self.inside))
         begins = self.begins and not self.inside

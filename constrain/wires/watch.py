@@ -58,14 +58,25 @@ class Watch:
     breaks: Sequence[Inputs] = ()
     fences: bool = True
     memory: int = field(init=False)
+    spelled_open: tuple[bytes, ...] = field(init=False)
+    spelled_close: tuple[bytes, ...] = field(init=False)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "spelled_open", _texts(self.think_open))
+        object.__setattr__(self, "spelled_close", _texts(self.think_close))
         longest = max(map(len, (*self.think_open, *self.think_close, *self.breaks)), default=1)
         before = max((len(one) for ways in self.arms.values() for one in ways), default=0)
         object.__setattr__(self, "memory", max(longest - 1, before))
 
     def text(self, seen: Seen, data: bytes) -> Seen:
         """After bytes."""
+        markers = self.spelled_close if seen.thinking else self.spelled_open
+        if markers:
+            whole = _last_text(seen.recent) + data
+            ends = [whole.find(one) + len(one) for one in markers if one in whole]
+            if ends:
+                rest = whole[min(ends) :]
+                return self.text(Seen(not seen.thinking), rest) if len(rest) < len(data) else seen
         if self.memory:
             seen = seen._replace(recent=(*seen.recent, *data)[-self.memory :])
         if self.fences and not seen.thinking:
@@ -87,6 +98,17 @@ class Watch:
                 return Seen(), Event.NONE
         kept = inputs[-self.memory :] if self.memory else ()
         return seen._replace(recent=kept, line=(seen.line + b"\0")[:_HEAD]), Event.NONE
+
+
+def _texts(markers: Sequence[Inputs]) -> tuple[bytes, ...]:
+    """Those of the markers that have no control token."""
+    return tuple(bytes(one) for one in markers if max(one, default=SYMBOL) < SYMBOL)
+
+
+def _last_text(inputs: Inputs) -> bytes:
+    """The bytes after the last control token."""
+    start = max((i + 1 for i, unit in enumerate(inputs) if unit >= SYMBOL), default=0)
+    return bytes(inputs[start:])
 
 
 def _ends_with(inputs: Inputs, data: bytes) -> bool:

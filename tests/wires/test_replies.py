@@ -374,3 +374,26 @@ def test_texts_are_judged_without_a_vocabulary() -> None:
     required = constrain.compile_tools([WEATHER], None, "qwen", tool_choice="required", reasoning="wait")
     found = required.explain("hm")
     assert found is not None and "a call" in found.reason
+
+
+def test_names_that_nobody_declared_can_be_let_through() -> None:
+    for wire, text in (
+        ("hermes", '<tool_call>{"name": "other", "arguments": {"x": [1]}}</tool_call>'),
+        ("qwen3_coder", "<tool_call><function=other.x>\n<parameter=a b>\nfoo</parameter></function></tool_call>"),
+        ("gemma4", '<|tool_call>call:oth-er{x:{y:<|"|><|"|>}}<tool_call|>'),
+    ):
+        scene = Scene(wire, [WEATHER], text, names="any")
+        assert not scene.matcher.is_constraining and scene.automaton.accepts(text)
+        assert not constrain.compile_tools([WEATHER], None, wire).accepts(text)
+    declared = Scene("hermes", [WEATHER], '<tool_call>{"name": "get_weather", "arguments": {', names="any")
+    assert "}" not in declared.first() and not declared.takes('"other"')
+
+
+def test_the_trace_tells_what_happened_when() -> None:
+    scene = Scene("hermes", [WEATHER], "Hm" + JSON_CALL)
+    length = len(units(scene.automaton, "Hm" + JSON_CALL))
+    assert scene.matcher.trace() == [("call", 3), ("text", length)]
+    scene.matcher.accept_token(EOS)
+    assert scene.matcher.trace()[-1] == ("end", length + 1)
+    scene.matcher.rollback(length)
+    assert scene.matcher.trace() == []
