@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 from ..automata.grammar import ArrayShape, Frame, Lazy, Lexeme, Node, ObjectShape, Union
@@ -197,5 +198,6 @@ def first_bytes(goal: Goal) -> frozenset[int] | None:
     return _first_of((named,) if isinstance(named, str) else tuple(named))
 
 
+@lru_cache(maxsize=256)
 def _first_of(names: tuple[str, ...]) -> frozenset[int]:
     return frozenset(byte for name in names for byte in _FIRST[name])

@@ -24,6 +24,7 @@ from ..automata.grammar import SYMBOL, Lexeme, Node, Union, symbol
 from ..languages.operations import ANY_STRING
 from ..languages.texts import strings_without
 from ..vocabulary import Vocabulary
+from .ahead import build_ahead
 from .choice import read_choice
 from .judge import Judge
 from .layouts import Either, Many, Part, Parts, frame
@@ -114,6 +115,10 @@ class ToolAutomaton(Grammar):
         root = self._demanded_root() if self._demanded else self._free_root()
         super().__init__(root, vocab, report=bad.report, limits=limits, symbols=self.marks.texts)
         self._check_vocabulary()
+        large = [] if vocab is None else [node for region in self.regions for node in region.large()]
+        if large:
+            with self.lock:
+                build_ahead(large, self.program)
 
     def accepts(self, data: bytes | str) -> bool:
         """Whether `data` is a whole reply. Control tokens are spelled out in it."""

@@ -34,6 +34,8 @@ class ToolMatcher(Matcher):
     ) -> None:
         self._plan = grammar.plan
         super().__init__(grammar, max_rollback=max_rollback, stop_token_ids=stop_token_ids)
+        self._telling = self._stop_set if self._plan.demanded else self._stop_set.union(grammar.symbols)
+        """Tokens after which a call may be over."""
 
     def reset(self) -> None:
         """Back to the start of the reply."""
@@ -91,18 +93,19 @@ class ToolMatcher(Matcher):
 
     def accept_token(self, token_id: int) -> bool:
         state = self._state
+        if not state.calling or self._free != NOT_RELEASED:
+            return self._accept_outside(state, token_id)
+        if not super().accept_token(token_id):
+            return False
+        if token_id in self._telling or state.span is not None or self._plan.overruns:
+            self._stepped(state, self.vocabulary.token_bytes(token_id), token_id)
+        else:
+            self._past.append(None)
+        return True
+
+    def _accept_outside(self, state: State, token_id: int) -> bool:
         if self._free != NOT_RELEASED:
             return super().accept_token(token_id)
-        if state.calling:
-            if not super().accept_token(token_id):
-                return False
-            if self._plan.demanded:
-                self._past.append(None)
-            else:
-                self._stepped(state, self.vocabulary.token_bytes(token_id), token_id)
-            if token_id in self._stop_set and not self.is_terminated() and self.is_accepting():
-                self._end_here()
-            return True
         token = operator.index(token_id)
         if not 0 <= token < self.vocabulary.size or self.is_terminated() or token in self._banned():
             return False
@@ -135,21 +138,16 @@ class ToolMatcher(Matcher):
         self._stepped(state, data, -1)
         return True
 
-    def _end_here(self) -> None:
-        """The last step was a token that closes a call and is a stop token, too."""
-        self._desc[at.E_ENDED] = 1
-        before = self._past[-1]
-        self._past[-1] = (self._state, 2) if before is None else (before[0], before[1] + 1)
-
     def _stepped(self, state: State, data: bytes | None, token: int) -> None:
         """Note a step that the automaton has taken in a call: of bytes, or else of a control token."""
-        plan = self._plan
-        if data is not None and state.span is None and not plan.overruns:
-            self._past.append(None)
-            return
-        after = plan.after_step(state, data if data is not None else (symbol(token),), super().is_accepting)
+        inputs = data if data is not None else (symbol(token),)
+        after = self._plan.after_step(state, inputs, super().is_accepting)
         self._past.append(None if after is state else (state, 1))
         self._state = after
+        if token in self._stop_set and not self.is_terminated() and self.is_accepting():
+            # it closes the call and ends the reply at once
+            self._desc[at.E_ENDED] = 1
+            self._past[-1] = (state, 2)
 
     @property
     def steps(self) -> int:

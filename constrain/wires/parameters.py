@@ -52,6 +52,8 @@ class Parameters:
     def __init__(self, schema: Any, draft: str | int | None, registry: Any, limits: Limits) -> None:
         self.document: Document = scanned(schema, draft=draft, registry=registry, limits=limits)
         self.lock = threading.RLock()
+        self.size = 0
+        """Bytes of the schema, in some encoding."""
         self._checked: set[Way] = set()
         self._nodes: dict[Way, Node] = {}
         self._builders: dict[Way, tuple[Builder, Goal]] = {}
@@ -125,6 +127,7 @@ def kept(schema: Any, draft: str | int | None, registry: Any, limits: Limits) ->
     if found is not None:
         return found, True
     made = Parameters(schema, draft, registry, limits)
+    made.size = len(key[0])
     with _lock:
         _store[key] = made
         while len(_store) > _KEPT:

@@ -20,6 +20,7 @@ from ..automata.grammar import SYMBOL, Lazy, Lexeme, Node, ObjectShape, Skin, Un
 from ..automata.json_layouts import FLEXIBLE
 from ..languages.pattern import compile_pattern
 from ..schema.options import Options
+from .ahead import LARGE
 from .layouts import KEY, VALUE, Either, Many, Maybe, Part, Parts, frame
 from .markers import Counter, ElementBody, Envelope, Head, JsonBody, KeyValueBody, Mark, Section, Wire
 from .marks import Inputs, Marks
@@ -146,6 +147,12 @@ class Region:
     def blocks(self) -> list[Node]:
         """The blocks with their opening markers, whole."""
         return [make(opener) for opener, make in self._blocks()]
+
+    def large(self) -> Iterator[Node]:
+        """The arguments of tools with large schemas."""
+        names = {self._written_name(tool.name) for tool in self.tools if tool.parameters.size > LARGE}
+        for shape in self._shapes.values() if names else ():
+            yield from (node for key, node in zip(shape.keys, shape.values, strict=True) if node and key in names)
 
     def lead(self) -> Parts:
         """What may stand before the first block where one is demanded."""

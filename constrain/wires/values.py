@@ -231,15 +231,19 @@ def padded(text: Lexeme, pad: bytes, limits: Limits) -> Iterator[Parts]:
 
     A string that begins or ends with the pad itself needs one more there; all others may go without.
     """
-    if text.words:
-        yield (Lexeme(words=tuple(sorted({way for word in text.words for way in _padded_word(word, pad)}))),)
+    plain = tuple(word for word in text.words if not (word.startswith(pad) or word.endswith(pad)))
+    if plain:
+        yield Maybe(pad), Lexeme(words=plain), Maybe(pad)
+    if len(plain) < len(text.words):
+        others = set(text.words).difference(plain)
+        yield (Lexeme(words=tuple(sorted({way for word in others for way in _padded_word(word, pad)}))),)
     if text.dfa is None:
         return
     begins = compile_pattern(f"^{pad.decode()}", limits=limits)
     ends = compile_pattern(f"{pad.decode()}$", limits=limits)
-    plain = replace(text, words=())
-    open_start, open_end = _less(plain, begins, limits), _less(plain, ends, limits)
-    yield pad, plain, pad
+    all_ways = replace(text, words=())
+    open_start, open_end = _less(all_ways, begins, limits), _less(all_ways, ends, limits)
+    yield pad, all_ways, pad
     if open_end is not None:
         yield pad, open_end
     if open_start is not None:
