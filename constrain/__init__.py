@@ -12,7 +12,7 @@
 
 from __future__ import annotations
 
-from ._api import compile_choice, compile_json_schema, compile_regex, sample, warmup
+from ._api import compile_choice, compile_json_schema, compile_regex, compile_tools, sample, warmup
 from ._errors import (
     ConstrainError,
     GrammarError,
@@ -44,6 +44,7 @@ __all__ = [
     "compile_choice",
     "compile_json_schema",
     "compile_regex",
+    "compile_tools",
     "fill_next_token_bitmasks",
     "sample",
     "warmup",

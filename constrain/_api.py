@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import time
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from ._errors import LimitError
 from ._limits import Limits, timed
 from .automata.compiled import Grammar
 from .vocabulary import TEXT_BYTES, Vocabulary
 
-__all__ = ["compile_choice", "compile_json_schema", "compile_regex", "sample", "warmup"]
+if TYPE_CHECKING:
+    from .wires.automaton import ToolAutomaton
+
+__all__ = ["compile_choice", "compile_json_schema", "compile_regex", "compile_tools", "sample", "warmup"]
+
 
 def compile_json_schema(
     schema: Any,
@@ -125,6 +130,25 @@ def sample(grammar: Grammar, *, seed: int | None = None, max_bytes: int = 2000) 
     except RecursionError:
         raise LimitError("max_depth", grammar.limits.max_depth, "nesting of an output") from None
     return b"".join([bytes((i,)) if i < SYMBOL else names[i].encode() for i in inputs]).decode()
+
+
+def compile_tools(
+    tools: Any, vocab: Vocabulary | None = None, wire: str | Sequence[str] = "hermes", **options: Any
+) -> ToolAutomaton:
+    """An automaton for the tool calls of replies in one format, or several (docs/tool-calls.md).
+
+    tools: an OpenAI, Anthropic or MCP list, or a `constrain.automata.ToolSchemaCompiler`.
+    vocab: None: it only checks texts.
+    wire:  "hermes", "exaone", "llama3", "mistral", "mistral_v11", "deepseek_v3", "deepseek_v31", "kimi_k2",
+           "phi4_mini", "harmony", "gemma4", "functiongemma", "qwen3_coder", "kimi_k3", "glm45", "glm47", "minimax_m2",
+           "dsml"; "qwen" is hermes and qwen3_coder at once; or a list of names.
+    The options are those of `constrain.wires.automaton.ToolAutomaton` and ToolSchemaCompiler.
+
+    The same arguments give the same automaton: the last few are kept, with all that was built for them.
+    """
+    from .wires.automaton import automaton
+
+    return automaton(tools, vocab, wire, options)
 
 
 def warmup(vocab: Vocabulary | None = None) -> float:

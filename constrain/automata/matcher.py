@@ -79,7 +79,7 @@ class Matcher:
 
     def fork(self) -> Matcher:
         """An independent copy in the same state."""
-        other = object.__new__(Matcher)
+        other = object.__new__(type(self))
         other.__dict__.update(self.__dict__)
         for name in ("_arena", "_configs", "_text", "_history", "_walk", "_desc", "_verdicts", "_verdict_table"):
             setattr(other, name, getattr(self, name).copy())
@@ -92,6 +92,11 @@ class Matcher:
     @property
     def is_constraining(self) -> bool:
         """Whether the mask restricts anything here: always, until `force_token` released the constraint."""
+        return self._free == NOT_RELEASED
+
+    @property
+    def _in_engine(self) -> bool:
+        """Whether the mask here is the kernels' business."""
         return self._free == NOT_RELEASED
 
     def fill_next_token_bitmask(self, bitmask: Any, row: int = 0) -> bool:

@@ -45,6 +45,11 @@ class Repeats:
         automaton = None if shape.contains else distinct(shape, self._constants)
         if automaton is not None:
             return self._without(shape, automaton)
+        if not self.normaliser.options.is_json and not self.is_of_strings(shape):
+            self.normaliser.refuse(
+                shape.unique, "uniqueItems", "in this notation only strings, or few values, can be told apart"
+            )
+            return self._without(shape)
         if shape.contains:
             plain = all(c.high is None and c.low <= 1 for c in shape.contains)
             if not plain or not all(map(self.endless, (*shape.prefix, shape.rest))):

@@ -3,7 +3,8 @@
     Strings  =  words ∪ clause ∪ clause ...
     Clause   =  {w : every atom holds, w not excluded, min <= characters of w <= max}
     atom     =  (kind, text, positive): ("pattern", "^a", True) finds a match in w; ("format", "date", False) is not
-      a date. Formats are named by their parts, whose bounds are those of clauses (languages.formats)
+      a date. Formats are named by their parts, whose bounds are those of clauses (languages.formats);
+      ("without", "a\\0b", True) contains neither "a" nor "b"
 
 The form is closed under union, intersection and complement, so the Boolean structure of schemas costs a few tuples;
 huge word lists and length bounds never multiply states. `Lexicon` turns atoms into automata, once each.
@@ -22,6 +23,7 @@ from ..languages.formats import FORMATS, MOST, format_language, format_parts
 from ..languages.operations import ANY_STRING, EMPTY_LANGUAGE, from_words
 from ..languages.parser import parse
 from ..languages.pattern import compile_pattern, compile_string_pattern
+from ..languages.texts import strings_without
 
 __all__ = [
     "ANY",
@@ -90,6 +92,8 @@ def _language(atoms: tuple[Atom, ...], excluded: frozenset[str], limits: Limits)
             least, most = 0, None
             if kind == "pattern":
                 part, least, most = compile_string_pattern(text, dialect="ecma", search=True, limits=limits)
+            elif kind == "without":
+                part = _atom(kind, text, limits)
             else:
                 part = format_language(text)
             dfa = part if dfa is ANY_STRING else operations.intersect(dfa, part, limits)
@@ -105,7 +109,7 @@ def _language(atoms: tuple[Atom, ...], excluded: frozenset[str], limits: Limits)
 def _atom(kind: str, text: str, limits: Limits) -> DFA:
     if kind == "pattern":
         return compile_pattern(text, dialect="ecma", search=True, limits=limits)
-    return format_language(text)
+    return strings_without(tuple(text.split("\0"))) if kind == "without" else format_language(text)
 
 
 @dataclass(frozen=True)
@@ -154,10 +158,23 @@ def of_format(name: str, draft: int) -> Strings:
 
 
 class Lexicon:
-    """Decides questions about string languages and builds their automata; one per compilation."""
+    """Decides questions about string languages and builds their automata; one per compilation.
 
-    def __init__(self, limits: Limits) -> None:
+    universe: all strings there are; those that contain a text of `without` are not.
+    keys:     the automaton of all keys that can be written, None for any string.
+    """
+
+    def __init__(
+        self, limits: Limits, without: tuple[str, ...] = (), key_pattern: str | None = None
+    ) -> None:
         self.limits = limits
+        self.universe, self.keys = ANY, None
+        if without:
+            atom = ("without", "\0".join(without), True)
+            self.universe, self.keys = Strings(clauses=(Clause((atom,)),)), strings_without(without)
+        if key_pattern is not None:
+            written = compile_pattern(key_pattern, limits=limits)
+            self.keys = written if self.keys is None else operations.intersect(self.keys, written, limits)
         self._automata: dict[tuple[str, str], DFA] = {}
         self._empty: dict[Clause, bool] = {}
         self._lexemes: dict[Clause, tuple[DFA, int, int | None]] = {}
@@ -173,6 +190,10 @@ class Lexicon:
         if dfa is None:
             dfa = self._automata[kind, text] = _atom(kind, text, self.limits)
         return dfa
+
+    def is_key(self, key: str) -> bool:
+        """Whether the key can be written at all."""
+        return encodable(key) and (self.keys is None or self.keys.accepts(_encode(key)))
 
     # algebra
 
@@ -291,7 +312,7 @@ class Lexicon:
         if len(clause.atoms) == 1 and not clause.excluded and clause.min == 0 and clause.atoms[0][2]:
             kind, text, _ = clause.atoms[0]
             if clause.max == (MOST.get(text) if kind == "format" else None) and (
-                kind == "format" or _plainly_matches(parsed(text, self.limits))
+                kind != "pattern" or _plainly_matches(parsed(text, self.limits))
             ):
                 return False
         known = self._empty.get(clause)
