@@ -1,0 +1,1 @@
+"""Grammar notations to nodes of the engine."""
