@@ -25,14 +25,22 @@ class Grammar:
 
     vocabulary: None for a grammar that only checks text.
     report:     what is enforced, relaxed or refused; None for front ends that have nothing to report.
+    symbols:    ids of the control tokens that the grammar names.
     """
 
     def __init__(
-        self, root: Node, vocabulary: Vocabulary | None, *, report: Any = None, limits: Limits | None = None
+        self,
+        root: Node,
+        vocabulary: Vocabulary | None,
+        *,
+        report: Any = None,
+        limits: Limits | None = None,
+        symbols: Iterable[int] = (),
     ) -> None:
         self.root = root
         self.vocabulary = vocabulary
         self.report = report
+        self.symbols = tuple(sorted(set(symbols)))
         self.limits = limits or Limits()
         self.lock = threading.RLock()
         self._program: Program | None = None

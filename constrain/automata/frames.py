@@ -87,6 +87,7 @@ from .layout import (
     SHAPE_OBJECT,
     SKIN_RAW,
     STATE,
+    SYMBOL,
     T_BUILT,
     TEXT,
     U_COUNT,
@@ -219,8 +220,8 @@ def make_call(P, A, n, call, node, regs, parent, level, byte):
 
 @kernel("P i i -> b")
 def starts_with_byte(P, node, byte):
-    """Whether `byte` is among the possible first bytes of a node."""
-    return bit(P, P[node + N_FIRST], byte) != 0
+    """Whether `byte` is among the possible first bytes of a node; of symbols, whether any is."""
+    return bit(P, P[node + N_FIRST], min(byte, SYMBOL)) != 0
 
 
 @kernel("P A i i i i i -> i")
@@ -272,9 +273,10 @@ def enter(P, A, C, T, n, byte):
         else:
             A[row + STATE] = -1
     if P[node + L_SKIN] == SKIN_RAW:
-        feed(P, A, row, byte)
-        if viable(P, A, T, row):
-            emit(A, C, row)
+        if byte < SYMBOL:
+            feed(P, A, row, byte)
+            if viable(P, A, T, row):
+                emit(A, C, row)
     elif byte == 34 and viable(P, A, T, row):
         emit(A, C, row)
     return n
@@ -331,6 +333,8 @@ def first_bytes_of(P, A, C, first, last):
             A[A_FIRST + 1] |= 1
         for k in range(P[state + S_EDGES]):
             byte = P[state + S_EDGE_LIST + 2 * k]
+            if byte >= SYMBOL:
+                continue
             value = 1 << (byte & 31)
             A[A_FIRST + (byte >> 5)] |= value - 0x100000000 if value >= 0x80000000 else value
         for k in range(P[state + S_CALLS]):

@@ -25,6 +25,7 @@ from enum import IntEnum
 from ..languages.dfa import DFA
 
 __all__ = [
+    "SYMBOL",
     "ArrayShape",
     "Call",
     "Frame",
@@ -40,7 +41,16 @@ __all__ = [
     "Space",
     "Union",
     "resolve",
+    "symbol",
 ]
+
+SYMBOL = 256
+"""Input from here on is not a byte: SYMBOL + i is the control token with id i."""
+
+
+def symbol(token_id: int) -> int:
+    """The input that stands for a control token: it has no bytes, and is read only by a layout edge that names it."""
+    return SYMBOL + token_id
 
 
 class Node:
@@ -82,7 +92,10 @@ class Union(Node):
 
 @dataclass(eq=False)
 class Lazy(Node):
-    """`build` is called once, under the grammar's lock. `first`, if given, is a superset of the first bytes."""
+    """`build` is called once, under the grammar's lock.
+
+    first, if given, is a superset of the first bytes, with SYMBOL for any symbol.
+    """
 
     build: Callable[[], Node]
     first: frozenset[int] | None = None
@@ -95,6 +108,7 @@ class ObjectShape:
 
     keys:     declared keys, UTF-8, sorted bytewise.      values: node per key; None forbids the key.
     required: per key.
+    skin:     how keys are written; a RAW key ends where the layout goes on, and is not empty.
     rank:     per key its place when the order of members is fixed (additional keys come last); None: any order.
     extra:    automaton of the additional keys, labelled with an index into extra_values; None: no additional keys.
               A declared key is never an additional one, whatever `extra` accepts. No key occurs twice.
@@ -109,6 +123,7 @@ class ObjectShape:
     extra_values: tuple[Node, ...] = ()
     min_members: int = 0
     max_members: int | None = None
+    skin: Skin = Skin.JSON_STRING
 
 
 @dataclass(eq=False)
@@ -162,7 +177,7 @@ class Call:
 
 @dataclass(frozen=True, eq=False)
 class LayoutState:
-    """edges: byte -> state. `space`: JSON whitespace may stand here. `final`: the frame may end here."""
+    """edges: byte or symbol -> state. `space`: JSON whitespace may stand here. `final`: the frame may end here."""
 
     edges: tuple[tuple[int, int], ...] = ()
     calls: tuple[Call, ...] = ()

@@ -3,7 +3,8 @@
 PROGRAM (one per grammar, grows): a heap of records; the address of a record is the identity of what it describes.
 Address 0 is nothing; -1 means "none". Bytes (words, byte classes) are packed four to an int32, little end first.
 
-Before every node lies the address of its possible first bytes, 8 x 32 bits: a call that cannot start with a byte is not made.
+Before every node lies the address of its possible first bytes, 8 x 32 bits, and one int that says whether it may start with a
+symbol: a call that cannot start with an input is not made.
 
     lexeme        kind, skin, n words, offsets of words (n+1 ints), packed words, start of its automaton, min, max characters,
                   counted (do characters count?), object shape (for keys)
@@ -13,7 +14,7 @@ Before every node lies the address of its possible first bytes, 8 x 32 bits: a c
     state         of a layout: guard, flags, whitespace (newlines, base, per level; newlines -1: none), n calls, address of calls,
                   n edges, then per edge: byte, target.     call: select, returning state, node, nullable
     dfa state     byte classes, label, least and most characters to acceptance, words to acceptance (-1: not
-                  counted or too many, D_EVERYTHING: all strings),
+                  to be counted here nor further on, D_EVERYTHING: all strings),
                   mask slot (-1: never, -2: not made yet), then per class its target
     object shape  see O_*            array shape   see Y_*
 
@@ -110,9 +111,11 @@ E_MASKS, E_CLOSERS, E_LENGTHS, E_KEYS, E_SLOTS, E_CACHED = 42, 44, 46, 48, 50, 5
 E_LEAN, E_SPACES, E_LONG = 54, 62, 64
 E_OUT, E_DATA = 66, 68
 E_WORDS, E_THREADS, E_ENDED, E_ADVANCE, E_OPERATE, E_SELF, E_GRAMMAR, E_LONG_TAILS = 70, 71, 72, 73, 74, 75, 76, 77
-E_SIZE = 78
+E_SYMBOLS, E_SIZE = 78, 80
+# E_SYMBOLS: ids of the control tokens that the grammar names.
 # E_LONG_TAILS: 1 if a token may end an additional key and spell it again, 2 if one is longer than REACH.
 # E_SPACES: masks of the tokens that begin with at most 0, 1, 2 line feeds and SOFT other blanks, and have more to them (rows
 # 0..2) or not (3..5); row 6: all other tokens. E_LONG: of these, per token: id, line feeds, other blanks, nothing more?
 SPACE_ROWS, LONG_SIZE, SOFT = 3, 4, 32
 END = -1  # read instead of a byte: the end of the output
+SYMBOL = 256  # from here on: the control token with id input - SYMBOL

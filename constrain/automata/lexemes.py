@@ -38,6 +38,7 @@ from .layout import (
     L_MIN,
     L_OFFSETS,
     L_SHAPE,
+    L_SKIN,
     LO,
     NEED_ARENA,
     NODE,
@@ -53,6 +54,7 @@ from .layout import (
     O_WORDS,
     PARENT,
     R_REGS,
+    SKIN_RAW,
     STATE,
     TEXT,
     X_BYTES,
@@ -462,7 +464,7 @@ def words_taken(P, A, T, y, code):
     taken = declared_taken(P, A[y + NODE], A[y + STATE], A[y + LO], A[y + HI], A[y + DEPTH], code)
     entry = A[regs + G_EXTRAS]
     while entry > 0:
-        taken += 1 if starts_with(A, entry, T, A[y + TEXT], A[A_POS] + 1, code) else 0
+        taken += 1 if starts_with(A, entry, T, A[y + TEXT], A[A_POS] + 1, code, P[A[y + NODE] + L_SKIN]) else 0
         entry = A[entry + X_NEXT]
     return taken
 
@@ -483,13 +485,13 @@ def declared_taken(P, node, start, lo, hi, depth, code):
     return taken
 
 
-@kernel("A i T i i i -> b")
-def starts_with(A, entry, T, start, end, code):
+@kernel("A i T i i i i -> b")
+def starts_with(A, entry, T, start, end, code, skin):
     """Whether the emitted key at `entry` starts with the content spelled in T[start:end], and then `code` unless -1.
     An escape that is not complete at `end` spells nothing."""
     matched, position = 0, start
     while position < end:
-        char, position = decode(T, position, end)
+        char, position = decode(T, position, end, skin)
         if char < 0:
             break
         matched = match_code(A, entry, matched, char)
@@ -527,12 +529,12 @@ def key_byte(A, entry, index):
     return packed_byte(A, entry + X_DATA, index) if index < A[entry + X_BYTES] else -1
 
 
-@kernel("T i i -> ii")
-def decode(T, position, end):
-    """(char, next position) of JSON string content: a raw byte as 0x40000000 | byte, an escape as its code point, -1 for
+@kernel("T i i i -> ii")
+def decode(T, position, end, skin):
+    """(char, next position) of the content of a raw or JSON string: a raw byte as 0x40000000 | byte, an escape as its code point, -1 for
     an escape that does not end before `end`."""
     byte = T[position] | 0
-    if byte != 92:
+    if byte != 92 or skin == SKIN_RAW:
         return 0x40000000 | byte, position + 1
     esc, position = 1, position + 1
     while position < end:
@@ -560,9 +562,9 @@ def record_key(P, A, T, y, start, end):
     entry = allocate(A, X_DATA + (end - start + 3) // 4 + 1)
     if entry == 0:
         return 0
-    n, position = 0, start
+    n, position, skin = 0, start, P[A[y + NODE] + L_SKIN]
     while position < end:
-        char, position = decode(T, position, end)
+        char, position = decode(T, position, end, skin)
         if char & 0x40000000:
             store_byte(A, entry, n, char & 255)
             n += 1

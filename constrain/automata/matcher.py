@@ -47,6 +47,7 @@ class Matcher:
         self.stop_token_ids: tuple[int, ...] = tuple(stops)
         self._stop_set = frozenset(stops)
         self._stops = np.array(stops, np.int32)
+        self._symbols = np.array(grammar.symbols, np.int32)
         self._index = index_of(vocabulary)
         self._lacks_bytes = not TEXT_BYTES.isdisjoint(vocabulary.missing_bytes)
         self._heap = grammar.program.heap
@@ -125,8 +126,10 @@ class Matcher:
             return False
         if self._free != NOT_RELEASED:
             return True
-        if token in self._stop_set:
-            return self.is_terminated() or self.is_accepting()
+        if token in self._stop_set and (self.is_terminated() or self.is_accepting()):
+            return True
+        if token in self._stop_set and token not in self.grammar.symbols:
+            return False
         return not self.is_terminated() and self._accept(token, False)
 
     # Steps -------------------------------------------------------------------------------------------------------------
@@ -136,11 +139,11 @@ class Matcher:
         token = operator.index(token_id)
         if not 0 <= token < self.vocabulary.size or self.is_terminated():
             return False
-        if token in self._stop_set:
-            if self._free == NOT_RELEASED and not self.is_accepting():
-                return False
+        if token in self._stop_set and (self._free != NOT_RELEASED or self.is_accepting()):
             self._desc[at.E_ENDED] = 1
             return True
+        if token in self._stop_set and token not in self.grammar.symbols:
+            return False
         if self._free != NOT_RELEASED:
             self._free += 1
             return True
@@ -380,6 +383,7 @@ class Matcher:
         ]
         desc = self._desc
         desc[: 2 * len(arrays)] = [x for a in arrays for x in (a.ctypes.data, a.size)]
+        desc[at.E_SYMBOLS : at.E_SYMBOLS + 2] = self._symbols.ctypes.data, self._symbols.size
         desc[at.E_WORDS] = index.words
         desc[at.E_THREADS] = self.grammar.limits.max_threads
         desc[at.E_ADVANCE], desc[at.E_OPERATE] = kernels.ADVANCE, kernels.OPERATE

@@ -18,12 +18,11 @@ from .layout import (
     E_WORDS,
     NEED_TEXT,
     OK,
-    REFUSED,
     WALKED,
 )
 from .views import ints, octets, view_i64
 from .walks import (
-    accept_bytes,
+    accept_input,
     accepting,
     clear,
     clear_bit,
@@ -41,12 +40,13 @@ __all__ = ["ACCEPT", "CAN_END", "ENDS", "FILL", "FINISH", "FORCED", "INSIDE", "K
 
 @kernel("O M -> v")
 def add_stops(desc, mask):
-    """Stop tokens are allowed exactly where the output may end."""
+    """Stop tokens are allowed where the output may end; one that is a symbol, too, also where the grammar reads it."""
     end = desc[E_ENDED] != 0 or accepting(desc)
+    offsets = view_i64(desc[E_OFFSETS], desc[E_OFFSETS + 1])
     for token in ints(desc, E_STOPS):
         if end:
             set_bit(mask, token)
-        else:
+        elif offsets[token] < offsets[token + 1]:
             clear_bit(mask, token)
 
 
@@ -98,10 +98,10 @@ def operate(descriptor, operation, a, b):
     if operation == ACCEPT:
         offsets = view_i64(desc[E_OFFSETS], desc[E_OFFSETS + 1])
         if offsets[a] == offsets[a + 1]:
-            return REFUSED
-        return accept_bytes(desc, octets(desc, E_FLAT), offsets[a], offsets[a + 1], b != 0)
+            return accept_input(desc, octets(desc, E_FLAT), 0, 1, a, b != 0)
+        return accept_input(desc, octets(desc, E_FLAT), offsets[a], offsets[a + 1], -1, b != 0)
     if operation == READ:
-        return accept_bytes(desc, octets(desc, E_DATA), 0, desc[E_DATA + 1], True)
+        return accept_input(desc, octets(desc, E_DATA), 0, desc[E_DATA + 1], -1, True)
     if operation == CAN_END:
         return 1 if accepting(desc) else 0
     if operation == UNDO:
@@ -122,7 +122,7 @@ def operate(descriptor, operation, a, b):
 
 # Operations, with their arguments a and b
 FILL = 0  # write the mask to E_OUT: a status
-ACCEPT = 1  # read the bytes of token a as one step, or with b = 0 only find out whether that is allowed: a status
+ACCEPT = 1  # read the bytes or the symbol of token a as one step, or with b = 0 only find out if it may be: a status
 READ = 2  # read E_DATA as one step: a status
 CAN_END = 3  # whether the output may end here: 1 or 0
 UNDO = 4  # take back the last a steps, which must exist

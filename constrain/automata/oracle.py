@@ -11,12 +11,13 @@ A *thread* is one way to read the text so far: a node, a position in it, its reg
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from ..languages.dfa import DFA
 from .grammar import (
+    SYMBOL,
     ArrayShape,
     Call,
     Frame,
@@ -130,12 +131,12 @@ class Oracle:
     root: Node
     any_space: bool = False
 
-    def accepts(self, data: bytes) -> bool:
-        """Whether `data` is a whole word of the grammar."""
+    def accepts(self, data: bytes | Sequence[int]) -> bool:
+        """Whether `data`, bytes or a sequence with symbols among them, is a whole word of the grammar."""
         threads, used = self.run(data)
         return used == len(data) and self.is_accepting(threads)
 
-    def run(self, data: bytes) -> tuple[list[Thread], int]:
+    def run(self, data: bytes | Sequence[int]) -> tuple[list[Thread], int]:
         """Threads after the longest viable prefix of `data`, and its length."""
         threads = self.start()
         for i, byte in enumerate(data):
@@ -150,7 +151,7 @@ class Oracle:
         return [Thread(_Root(self.root), Place(), None, None, -1)]
 
     def advance(self, threads: Iterable[Thread], byte: int) -> list[Thread]:
-        """Every way to read one more byte; equal threads are merged."""
+        """Every way to read one more byte or symbol; equal threads are merged."""
         ready = (u for thread in threads for u in self.closure(thread))
         return list(dict.fromkeys(t for u in ready for t in self._consume(u, byte)))
 
@@ -209,7 +210,7 @@ class Oracle:
                 yield from self._enter(node.node, byte, thread._replace(position=Place(1)))
         elif isinstance(node, Frame):
             state = thread.layout_state
-            if state.space is not None and byte in BLANKS:
+            if state.space is not None and byte < SYMBOL and byte in BLANKS:
                 yield from self._consume_space(thread, state.space, byte)
             for edge, target in state.edges:
                 if edge == byte:
@@ -270,6 +271,8 @@ class Oracle:
 
     def _consume_text(self, thread: Thread, byte: int) -> Iterator[Thread]:
         content, escape = thread.text
+        if byte >= SYMBOL:
+            return
         if thread.lexeme.skin is Skin.RAW:
             if self._viable(thread, content + bytes([byte])):
                 yield thread._replace(position=Text(content + bytes([byte])))
@@ -339,7 +342,7 @@ def key_lexeme(shape: ObjectShape) -> _KeyLexeme:
     found = shape.__dict__.get("_key_lexeme")
     if found is None:
         words = tuple(k for k, v in zip(shape.keys, shape.values, strict=True) if v is not None)
-        found = shape.__dict__["_key_lexeme"] = _KeyLexeme(words, shape.extra, skin=Skin.JSON_STRING)
+        found = shape.__dict__["_key_lexeme"] = _KeyLexeme(words, shape.extra, skin=shape.skin)
     return found
 
 

@@ -38,7 +38,7 @@ from .oracle import nullable
 
 __all__ = ["Program"]
 
-ALL_BYTES = (1 << 256) - 1
+ANY_INPUT = (1 << at.SYMBOL + 1) - 1  # all bytes, and bit SYMBOL for symbols
 _numbers = count(1)
 WIDE = 48  # states that go on with at least so many bytes deserve a ready mask
 MANY_WORDS = 1 << 24  # word counts saturate here
@@ -160,7 +160,7 @@ class Program:
         possible = [v is not None for v in shape.values]
         missing, most = sum(required), -1 if shape.max_members is None else min(shape.max_members, 2**30)
         address = self._reserve(at.O_SIZE)
-        lexeme = self._lexeme(Lexeme(shape.keys, extra, skin=Skin.JSON_STRING), address)
+        lexeme = self._lexeme(Lexeme(shape.keys, extra, skin=shape.skin), address)
         initial, extra_first = self._initially_allowed(shape, extra is not None)
         by_rank = [0] * n
         if shape.rank is not None:
@@ -302,7 +302,7 @@ class Program:
         """Address of a node's record, with the address of its first bytes before it."""
         bits = self._first.get(first)
         if bits is None:
-            bits = self._first[first] = self._pack(first.to_bytes(32, "little"))
+            bits = self._first[first] = self._pack(first.to_bytes(36, "little"))
         return self._put([bits, *record]) - at.N_FIRST
 
     # The heap ----------------------------------------------------------------------------------------------------------
@@ -332,10 +332,10 @@ class Program:
 
 
 def first_bytes(node: Node, _open: frozenset[int] = frozenset()) -> int:
-    """A superset of the bytes that `node` can start with, as a 256-bit number; nothing lazy is built for it."""
+    """A superset of what `node` can start with, as bits: its bytes, and SYMBOL if symbols; nothing lazy is built for it."""
     if isinstance(node, Lazy):
         if node.built is None:
-            return ALL_BYTES if node.first is None else _byte_set(node.first)
+            return ANY_INPUT if node.first is None else _byte_set(node.first)
         node = resolve(node)
     if isinstance(node, Lexeme):
         if node.skin is Skin.JSON_STRING:
@@ -357,14 +357,14 @@ def first_bytes(node: Node, _open: frozenset[int] = frozenset()) -> int:
     state = node.layout.states[0]
     bits = _byte_set({byte for byte, _ in state.edges}) | (SPACES if state.space is not None else 0)
     for call in state.calls:
-        bits |= ALL_BYTES if call.node is None or nullable(call.node) else first_bytes(call.node, inside)
+        bits |= ANY_INPUT if call.node is None or nullable(call.node) else first_bytes(call.node, inside)
     return bits
 
 
 def _byte_set(members: Iterable[int]) -> int:
     bits = 0
     for byte in members:
-        bits |= 1 << byte
+        bits |= 1 << min(byte, at.SYMBOL)
     return bits
 
 
@@ -414,7 +414,9 @@ def _like_any_string(
 
 
 def _word_counts(dfa: DFA) -> NDArray[np.int32]:
-    """Words from each state to acceptance, int32[n_states]; -1 when infinite or more than can be counted."""
+    """Words from each state to acceptance, int32[n_states]; MANY_WORDS when there are more, -1 when that holds of all
+    states that can be reached: then no word needs to be counted on the way, and masks may be ready.
+    """
     n = dfa.n_states
     successors = dfa.table[:, dfa.classes]
     counts = np.full(n, -1, np.int64)
@@ -434,5 +436,11 @@ def _word_counts(dfa: DFA) -> NDArray[np.int32]:
             pending[before] -= 1
             if pending[before] == 0:
                 ready.append(before)
-    counts[counts >= MANY_WORDS] = -1
-    return counts.astype(np.int32)
+    few = (counts >= 0) & (counts < MANY_WORDS)
+    todo = np.flatnonzero(few).tolist()
+    while todo:
+        for before in predecessors[todo.pop()]:
+            if not few[before]:
+                few[before] = True
+                todo.append(before)
+    return np.where(~few, -1, np.where(counts < 0, MANY_WORDS, np.minimum(counts, MANY_WORDS))).astype(np.int32)

@@ -17,14 +17,15 @@ A state without a completion is a dead end: the tests assert that no walk meets 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import islice
+from typing import TypeVar
 
 import numpy as np
 
 from ..languages.dfa import DFA
-from .grammar import ArrayShape, Call, Frame, Guard, Lexeme, Node, ObjectShape, Select, Skin, Union, resolve
+from .grammar import SYMBOL, ArrayShape, Call, Frame, Guard, Lexeme, Node, ObjectShape, Select, Skin, Union, resolve
 from .oracle import (
     SHORT_ESCAPES,
     Items,
@@ -37,7 +38,12 @@ from .oracle import (
     _next_chars,
 )
 
-__all__ = ["Completer", "completion"]
+__all__ = ["Completer", "Word", "completion"]
+
+Word = bytes | tuple[int, ...]
+"""A text; with symbols in it, a tuple of inputs."""
+
+W = TypeVar("W", bound=Word)
 
 _CANDIDATES = 8
 """Ways to finish a key or an escape that are compared; each of them is viable, or the interpreter is wrong."""
@@ -47,7 +53,7 @@ _SPELLING = [bytes([b]) if b >= 0x20 and b not in b'"\\' else _SHORT.get(b, b"\\
 """How JSON spells each byte of a content most briefly."""
 
 
-def completion(oracle: Oracle, threads: Iterable[Thread]) -> bytes | None:
+def completion(oracle: Oracle, threads: Iterable[Thread]) -> Word | None:
     """A short text after which `threads` accept, or None when there is none: a dead end."""
     return Completer(oracle).completion(threads)
 
@@ -57,20 +63,20 @@ class Completer:
 
     def __init__(self, oracle: Oracle) -> None:
         self.oracle = oracle
-        self._words: dict[Node, bytes] = {}
+        self._words: dict[Node, Word] = {}
         self._failed: dict[Node, int] = {}
         """Of the question at hand: the greatest height at which a node was looked at, and no word was found."""
         self._automata: dict[tuple[DFA, Skin, int | None], _Paths] = {}
 
-    def completion(self, threads: Iterable[Thread]) -> bytes | None:
+    def completion(self, threads: Iterable[Thread]) -> Word | None:
         """See `completion`."""
         return _least([self._grown(partial(self._thread, thread)) for thread in threads])
 
-    def word(self, node: Node) -> bytes | None:
+    def word(self, node: Node) -> Word | None:
         """A short text of `node`; None when it has none."""
         return self._grown(partial(self._word, node))
 
-    def _grown(self, attempt: Callable[[int], bytes | None]) -> bytes | None:
+    def _grown(self, attempt: Callable[[int], Word | None]) -> Word | None:
         """The result of the least height that gives one; None when a greater height can give no more."""
         height = 0
         self._failed.clear()
@@ -83,14 +89,14 @@ class Completer:
 
     # Nodes and threads -----------------------------------------------------------------------------------------------
 
-    def _word(self, node: Node, height: int) -> bytes | None:
+    def _word(self, node: Node, height: int) -> Word | None:
         """The least word of `node` among those whose derivation is at most so high."""
         node = resolve(node)
         if node in self._words:
             return self._words[node]
         if height <= self._failed.setdefault(node, 0):
             return None
-        found: bytes | None
+        found: Word | None
         if isinstance(node, Lexeme):
             found = self._text(node, b"")
             if found is not None and node.skin is Skin.JSON_STRING:
@@ -107,12 +113,12 @@ class Completer:
             self._words[node] = found
         return found
 
-    def _thread(self, thread: Thread | None, height: int) -> bytes | None:
+    def _thread(self, thread: Thread | None, height: int) -> Word | None:
         """The rest of the output behind `thread`."""
         parts = []
         while thread is not None and thread.node is not None:
             node = thread.node
-            part: bytes | None
+            part: Word | None
             if isinstance(node, _KeyLexeme):
                 # the key decides what its object still needs, so both are one part
                 part, thread = self._key(thread, height), thread.caller
@@ -126,7 +132,7 @@ class Completer:
                 return None
             parts.append(part)
             thread = thread.parent
-        return b"".join(parts)
+        return _joined(parts)
 
     # Lexemes ---------------------------------------------------------------------------------------------------------
 
@@ -144,12 +150,12 @@ class Completer:
                 found.append(_spelled(rest) + b'"' if json else rest)
         return _least(found)
 
-    def _string(self, thread: Thread) -> bytes | None:
+    def _string(self, thread: Thread) -> Word | None:
         """The rest of a JSON string, perhaps inside an escape."""
         if not thread.text.escape:
             return self._text(thread.lexeme, thread.text.content)
         found = ((head, self._text(thread.lexeme, content)) for head, content in self._after_escape(thread))
-        return _least([head + rest for head, rest in found if rest is not None])
+        return _least([_joined((head, rest)) for head, rest in found if rest is not None])
 
     def _after_escape(self, thread: Thread) -> list[tuple[bytes, bytes]]:
         """Ways to finish the open escape: (raw bytes, content then), the shortest first."""
@@ -172,18 +178,19 @@ class Completer:
 
     # Keys ------------------------------------------------------------------------------------------------------------
 
-    def _key(self, thread: Thread, height: int) -> bytes | None:
+    def _key(self, thread: Thread, height: int) -> Word | None:
         """The rest of a key and of its object."""
         content, escape = thread.text
         heads = self._after_escape(thread) if escape else [(b"", content)]
         frame = thread.caller
-        _, (emitted,) = frame.object
+        shape, (emitted,) = frame.object
+        spell = bytes if shape.skin is Skin.RAW else lambda rest: _spelled(rest) + b'"'
         found = []
         for head, begun in heads:
             for key in self._keys(frame, begun):
                 rest = self._frame(frame.frame, frame.place.state, Members((*emitted, key)), height)
                 if rest is not None:
-                    found.append(head + _spelled(key[len(begun) :]) + b'"' + rest)
+                    found.append(_joined((head, spell(key[len(begun) :]), rest)))
         return _least(found)
 
     def _keys(self, frame: Thread, content: bytes) -> list[bytes]:
@@ -246,7 +253,7 @@ class Completer:
 
     # Frames ----------------------------------------------------------------------------------------------------------
 
-    def _frame(self, frame: Frame, state: int, registers: Members | Items | None, height: int) -> bytes | None:
+    def _frame(self, frame: Frame, state: int, registers: Members | Items | None, height: int) -> Word | None:
         """The rest of a frame in a layout state."""
         shape = frame.shape
         if isinstance(shape, ObjectShape):
@@ -264,10 +271,12 @@ class Completer:
 
     def _object(
         self, frame: Frame, shape: ObjectShape, state: int, emitted: tuple[bytes, ...], plan: list[bytes], height: int
-    ) -> bytes | None:
-        def call(call: Call, at: int) -> tuple[bytes | None, int]:
+    ) -> Word | None:
+        spell = bytes if shape.skin is Skin.RAW else lambda key: b'"' + _spelled(key) + b'"'
+
+        def call(call: Call, at: int) -> tuple[Word | None, int]:
             if call.select is Select.KEY:
-                return (b'"' + _spelled(plan[at]) + b'"', at + 1) if at < len(plan) else (None, at)
+                return (spell(plan[at]), at + 1) if at < len(plan) else (None, at)
             if call.select is Select.VALUE:
                 return self._word(_value(shape, plan[at - 1] if at else emitted[-1]), height - 1), at
             return self._called(call, height), at
@@ -277,7 +286,7 @@ class Completer:
 
         return _path(frame, state, 0, call, enter)
 
-    def _array(self, frame: Frame, shape: ArrayShape, state: int, begun: int, height: int) -> bytes | None:
+    def _array(self, frame: Frame, shape: ArrayShape, state: int, begun: int, height: int) -> Word | None:
         enough = max(begun, shape.min_items, len(shape.prefix)) + 1
 
         def more(at: int) -> bool:
@@ -285,7 +294,7 @@ class Completer:
                 at < enough and (shape.max_items is None or at < shape.max_items)
             )
 
-        def call(call: Call, at: int) -> tuple[bytes | None, int]:
+        def call(call: Call, at: int) -> tuple[Word | None, int]:
             if call.select is not Select.ITEM:
                 return self._called(call, height), at
             item = shape.prefix[at] if at < len(shape.prefix) else shape.rest
@@ -295,7 +304,7 @@ class Completer:
             frame, state, begun, call, lambda guard, at: at >= shape.min_items if guard is Guard.CLOSE else more(at)
         )
 
-    def _called(self, call: Call, height: int) -> bytes | None:
+    def _called(self, call: Call, height: int) -> Word | None:
         return None if call.node is None else self._word(call.node, height - 1)
 
 
@@ -303,16 +312,16 @@ def _path(
     frame: Frame,
     state: int,
     register: int,
-    call: Callable[[Call, int], tuple[bytes | None, int]],
+    call: Callable[[Call, int], tuple[Word | None, int]],
     enter: Callable[[Guard, int], bool],
-) -> bytes | None:
+) -> Word | None:
     """The shortest text from a layout state to a final one (Dijkstra over (state, register)).
 
     call:  text of a call, None where there is none, and the register afterwards.
     enter: whether a guarded state may be entered.
     """
     states = frame.layout.states
-    came: dict[tuple[int, int], tuple[tuple[int, int], bytes]] = {}
+    came: dict[tuple[int, int], tuple[tuple[int, int], Word]] = {}
     done: set[tuple[int, int]] = set()
     best = {(state, register): 0}
     queue = [(0, (state, register))]
@@ -327,8 +336,10 @@ def _path(
             while here in came:
                 here, part = came[here]
                 parts.append(part)
-            return b"".join(reversed(parts))
-        moves: list[tuple[bytes | None, tuple[int, int]]] = [(bytes([b]), (target, at)) for b, target in this.edges]
+            return _joined(parts[::-1])
+        moves: list[tuple[Word | None, tuple[int, int]]] = [
+            (bytes([b]) if b < SYMBOL else (b,), (target, at)) for b, target in this.edges
+        ]
         for c in this.calls:
             text, after = call(c, at)
             moves.append((text, (c.returns, after)))
@@ -450,9 +461,15 @@ class _Paths:
                     heapq.heappush(queue, (after + self.distance[target], word + bytes([byte]), after, target))
 
 
-def _least(found: Iterable[bytes | None]) -> bytes | None:
+def _least(found: Iterable[W | None]) -> W | None:
     """The shortest, and among those the first."""
-    return min((f for f in found if f is not None), key=lambda f: (len(f), f), default=None)
+    return min((f for f in found if f is not None), key=lambda f: (len(f), tuple(f)), default=None)
+
+
+def _joined(parts: Sequence[Word]) -> Word:
+    if all(isinstance(part, bytes) for part in parts):
+        return b"".join(parts)  # type: ignore[arg-type]
+    return tuple(unit for part in parts for unit in part)
 
 
 def _spelled(content: bytes) -> bytes:

@@ -59,6 +59,7 @@ from .layout import (
     SELECT_NODE,
     SKIN_RAW,
     STATE,
+    SYMBOL,
     TEXT,
     TOO_MANY_THREADS,
     UNCOUNTED,
@@ -106,9 +107,10 @@ def read_raw(P, A, C, T, n, byte):
     row = A_SCRATCH + n * CW
     for k in range(CW):
         A[A_CURRENT + k] = A[row + k]
-    feed(P, A, A_CURRENT, byte)
-    if viable(P, A, T, A_CURRENT):
-        emit(A, C, A_CURRENT)
+    if byte < SYMBOL:
+        feed(P, A, A_CURRENT, byte)
+        if viable(P, A, T, A_CURRENT):
+            emit(A, C, A_CURRENT)
     for k in range(CW):
         A[A_CURRENT + k] = A[row + k]
     return leave(P, A, C, T, n, A_CURRENT, A[A_POS], READ)
@@ -119,6 +121,8 @@ def read_json(P, A, C, T, n, byte):
     """A JSON string goes on with the byte: content, part of an escape, or the closing quote. Returns the scratch count."""
     row = A_SCRATCH + n * CW
     esc = A[row + ESC]
+    if byte >= SYMBOL:
+        return n
     if esc != 0:
         esc, code = escape_step(esc, byte)
         if esc < 0:
@@ -206,7 +210,7 @@ def read_content(P, A, C, row, byte):
 
 
 def advance_all(descriptor, first, last, byte):
-    """Append what configurations first..last-1 become by reading `byte` (which the text buffer holds at A_POS), merged.
+    """Append what configurations first..last-1 become by reading `byte` (which the text buffer holds at A_POS) or a symbol, merged.
 
     Returns how many they are; for END, how many of first..last-1 can end here. Sets A_STATUS.
     """
@@ -218,7 +222,7 @@ def advance_all(descriptor, first, last, byte):
             found += 1 if may_end(P, A, C, T, c) else 0
         return found
     start = A[A_OUT]
-    if last - first == 1 and byte >= 32 and byte != 34 and byte != 92:
+    if last - first == 1 and 32 <= byte < SYMBOL and byte != 34 and byte != 92:
         found = read_content(P, A, C, first * CW, byte)
         if found >= 0:
             return found

@@ -43,6 +43,7 @@ from .layout import (
     E_PROGRAM,
     E_QUOTED,
     E_SPACES,
+    E_SYMBOLS,
     E_TAILS,
     E_TEXT,
     E_TRIE,
@@ -80,6 +81,7 @@ from .layout import (
     SOFT,
     SPACE_ROWS,
     STATE,
+    SYMBOL,
     TEXT,
     TIGHT,
     UNCOUNTED,
@@ -217,6 +219,10 @@ def fill_mask(desc, mask):
                 fill_string(desc, c, way, mask)
             if A[A_STATUS] != OK:
                 break
+    for token in ints(desc, E_SYMBOLS):
+        settle(desc, top)
+        if A[A_STATUS] == OK and advance(desc, first, last, SYMBOL + token) > 0:
+            set_bit(mask, token)
     settle(desc, top)
     if A[A_STATUS] != OK:
         return A[A_STATUS]
@@ -476,9 +482,10 @@ def find_ends(desc, node, state, ends):
     return count
 
 
-@kernel("O T i i -> iii")
-def read_bytes(desc, data, start, stop):
-    """Read data[start:stop] from the current configurations: (status, first, last), the new ones being first..last-1.
+@kernel("O T i i i -> iii")
+def read_input(desc, data, start, stop, token):
+    """Read data[start:stop], or the symbol of a token (-1: none) in the place of one byte, from the current configurations:
+    (status, first, last), the new ones being first..last-1.
 
     Only what lies above the matcher's own state is written.
     """
@@ -491,10 +498,11 @@ def read_bytes(desc, data, start, stop):
     status = OK
     for k in range(start, stop):
         position = base + k - start
-        T[position] = data[k]
+        byte = SYMBOL + token if token >= 0 else int(data[k])
+        T[position] = byte & 255
         A[A_POS] = position
         out = A[A_OUT]
-        found = advance(desc, first, last, data[k])
+        found = advance(desc, first, last, byte)
         status = A[A_STATUS]
         if status == OK and A[A_NEED] > 0:
             status = NEED_NODES
@@ -507,14 +515,14 @@ def read_bytes(desc, data, start, stop):
     return status, first, last
 
 
-@kernel("O T i i b -> i")
-def accept_bytes(desc, data, start, stop, commit):
-    """Read data[start:stop] as one step of the history; with `commit` false only find out. Returns a status."""
+@kernel("O T i i i b -> i")
+def accept_input(desc, data, start, stop, token, commit):
+    """Read input (see read_input) as one step of the history; with `commit` false only find out. Returns a status."""
     A, C, H = ints(desc, E_ARENA), ints(desc, E_CONFIGS), ints(desc, E_HISTORY)
     top, h = A[A_TOP], A[A_TOKENS] * H_SIZE
     if h + H_SIZE > len(H):
         return NEED_TEXT
-    status, first, last = read_bytes(desc, data, start, stop)
+    status, first, last = read_input(desc, data, start, stop, token)
     if status != OK or not commit:
         settle(desc, top)
         return status
@@ -569,6 +577,10 @@ def only_byte(desc):
                 only = -1
                 break
             only = byte
+    for token in ints(desc, E_SYMBOLS):
+        settle(desc, top)
+        if A[A_STATUS] == OK and advance(desc, A[A_BEGIN], A[A_END], SYMBOL + token) > 0:
+            only = -1
     settle(desc, top)
     if A[A_STATUS] != OK:
         return A[A_STATUS], -1

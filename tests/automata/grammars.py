@@ -6,7 +6,22 @@ import random
 from collections.abc import Callable
 
 from constrain import Vocabulary
-from constrain.automata.grammar import ArrayShape, Frame, Lazy, Lexeme, Node, ObjectShape, Skin, Union
+from constrain.automata.grammar import (
+    ArrayShape,
+    Call,
+    Frame,
+    Guard,
+    Layout,
+    LayoutState,
+    Lazy,
+    Lexeme,
+    Node,
+    ObjectShape,
+    Select,
+    Skin,
+    Union,
+    symbol,
+)
 from constrain.automata.json_layouts import array_layout, object_layout
 from constrain.languages.operations import ANY_STRING
 from constrain.languages.pattern import compile_pattern
@@ -24,6 +39,8 @@ PIECES = (
     b"\\ud8", b"3d\\u", b"de00", b"\x00", b"\x1f", b"a\x00", b"\\\\", b"\\\"\"", b"\"\"", b"\"\":", b"\xff",
 )  # fmt: skip
 EOS = 256 + len(PIECES)
+OPEN, CLOSE = EOS + 1, EOS + 2
+SYMBOLS = (OPEN, CLOSE)
 
 
 def byte_vocabulary(*, logits_width: int | None = None, whole_keys: bool = True) -> Vocabulary:
@@ -35,7 +52,8 @@ def byte_vocabulary(*, logits_width: int | None = None, whole_keys: bool = True)
     tokens += [p if whole_keys or not (b'"b":' in p and b"," in p) else None for p in PIECES]
     tokens.append(None)
     width = logits_width or EOS + 70
-    return Vocabulary.from_tokens(tokens, special={"<eos>": EOS}, eos_token_ids=[EOS], logits_width=width)
+    special = {"<eos>": EOS, "<|open|>": OPEN, "<|close|>": CLOSE}
+    return Vocabulary.from_tokens(tokens, special=special, eos_token_ids=[EOS], logits_width=width)
 
 
 STRING = Lexeme(dfa=ANY_STRING, skin=Skin.JSON_STRING)
@@ -52,7 +70,7 @@ def random_node(rng: random.Random, depth: int = 3) -> Node:
     """A node whose language is not empty."""
     pool: list[Callable[[random.Random, int], Node]] = [_scalar, _string, _words]
     if depth > 0:
-        pool += [_object, _object, _array, _union, _lazy]
+        pool += [_object, _object, _array, _union, _lazy, _tagged, _bare]
     return rng.choice(pool)(rng, depth - 1)
 
 
@@ -99,6 +117,38 @@ def _object(rng: random.Random, depth: int) -> Node:
         rank = tuple(order)
     shape = ObjectShape(keys, values, required, rank, extra, extra_values, low, high)
     return Frame(object_layout(_whitespace(rng)), shape)
+
+
+def _tagged(rng: random.Random, depth: int) -> Node:
+    """A node between two control tokens, or after one of several."""
+    inner, close = random_node(rng, depth), rng.choice((symbol(CLOSE), symbol(OPEN), ord(";")))
+    first = LayoutState(edges=((symbol(OPEN), 1), (symbol(rng.choice(SYMBOLS)), 1)))
+    states = (first, LayoutState(calls=(Call(Select.NODE, 2, inner),)), LayoutState(edges=((close, 3),)))
+    return Frame(Layout((*states, LayoutState(final=True))))
+
+
+BARE = Layout(
+    (
+        LayoutState(edges=((ord("("), 1),)),
+        LayoutState(edges=((ord(")"), 6),), calls=(Call(Select.KEY, 2),)),
+        LayoutState(edges=((ord("="), 3), (symbol(OPEN), 3))),
+        LayoutState(calls=(Call(Select.VALUE, 4),)),
+        LayoutState(edges=((ord(","), 5), (ord(")"), 6))),
+        LayoutState(calls=(Call(Select.KEY, 2),), guard=Guard.MORE),
+        LayoutState(final=True, guard=Guard.CLOSE),
+    )
+)
+
+
+def _bare(rng: random.Random, depth: int) -> Node:
+    """An object whose keys are written without quotes; such keys are not empty."""
+    frame = _object(rng, depth)
+    assert isinstance(frame, Frame) and isinstance(frame.shape, ObjectShape)
+    shape = frame.shape
+    if b"" in shape.keys or (shape.extra is not None and shape.extra.accepts(b"")):
+        return frame
+    shape.skin = Skin.RAW
+    return Frame(BARE, shape)
 
 
 def _array(rng: random.Random, depth: int) -> Node:

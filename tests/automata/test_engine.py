@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
 
 from constrain import Vocabulary
 from constrain.automata.compiled import Grammar
+from constrain.automata.grammar import symbol
 from constrain.automata.matcher import Matcher
 from constrain.automata.oracle import Oracle
 
-from .grammars import EOS, byte_vocabulary, random_node
+from .grammars import EOS, SYMBOLS, byte_vocabulary, random_node
 
 # without tokens that write a comma and a whole key, masks are cached more widely
 VOCABULARIES = (byte_vocabulary(), byte_vocabulary(whole_keys=False))
@@ -41,10 +43,11 @@ def oracle_mask(oracle: Oracle, threads: list, vocabulary: Vocabulary) -> set[in
         data = vocabulary.token_bytes(token)
         if data and 0 not in data and replay(data):
             allowed.add(token)
+    allowed.update(token for token in SYMBOLS if oracle.advance(threads, symbol(token)))
     return allowed
 
 
-def step(oracle: Oracle, threads: list, data: bytes) -> list:
+def step(oracle: Oracle, threads: list, data: Sequence[int]) -> list:
     for byte in data:
         threads = oracle.advance(threads, byte)
     return threads
@@ -54,7 +57,7 @@ def walk(seed: int, steps: int) -> None:
     """Two walks with one grammar, so that the second meets masks that the first has left in the cache."""
     rng = random.Random(seed)
     vocabulary = VOCABULARIES[seed % 2]
-    grammar = Grammar(random_node(rng), vocabulary)
+    grammar = Grammar(random_node(rng), vocabulary, symbols=SYMBOLS)
     likely = [t for t in range(EOS) if vocabulary.token_bytes(t) in LIKELY]
     for _ in range(2):
         one_walk(rng, grammar, likely, steps, f"seed {seed}")
@@ -84,10 +87,9 @@ def one_walk(rng: random.Random, grammar: Grammar, likely: list[int], steps: int
                 assert not matcher.accept_token(other)
         assert matcher.accept_token(token)
         trail.append((threads, token))
-        data = vocabulary.token_bytes(token)
-        assert data is not None
-        text += data
-        threads = step(oracle, threads, data)
+        data = vocabulary.token_bytes(token) or b""
+        text += data or b"<%d>" % token
+        threads = step(oracle, threads, data or [symbol(token)])
         if rng.random() < 0.1 and trail:
             back = rng.randint(1, len(trail))
             matcher.rollback(back)

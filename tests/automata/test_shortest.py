@@ -8,14 +8,14 @@ import random
 import pytest
 
 import constrain
-from constrain.automata.grammar import ArrayShape, Frame, Lexeme, ObjectShape, Skin, Union
+from constrain.automata.grammar import SYMBOL, ArrayShape, Frame, Lexeme, ObjectShape, Skin, Union, symbol
 from constrain.automata.json_layouts import array_layout, object_layout
 from constrain.automata.oracle import Oracle
 from constrain.automata.shortest import Completer, completion
 from constrain.languages.operations import ANY_STRING
 from constrain.languages.pattern import compile_pattern
 
-from .grammars import INTEGER, LITERALS, STRING, random_node
+from .grammars import INTEGER, LITERALS, STRING, SYMBOLS, random_node
 
 LIKELY = b'"\\{}[]:,abqn0u123d8e/ \xc3\xa9\xf0'
 
@@ -32,13 +32,13 @@ def assert_no_dead_end(oracle: Oracle, seed: int, steps: int) -> None:
             for byte in rest:
                 ended = oracle.advance(ended, byte)
             assert oracle.is_accepting(ended), f"seed {seed}: {rest!r} does not complete {text!r}"
-        order = rng.sample(LIKELY, len(LIKELY)) + rng.sample(range(256), 256)
+        order = rng.sample(LIKELY, len(LIKELY)) + rng.sample(range(256), 256) + list(map(symbol, SYMBOLS))
         following = next(((b, after) for b in order if (after := oracle.advance(threads, b))), None)
         if following is None:
             assert oracle.is_accepting(threads)
             return
         byte, threads = following
-        text += bytes([byte])
+        text += bytes([byte]) if byte < SYMBOL else b"<%d>" % byte
 
 
 @pytest.mark.parametrize("block", range(6))
