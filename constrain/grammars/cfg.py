@@ -38,7 +38,7 @@ _LARGE = 1000
 
 @dataclass(frozen=True)
 class Rule:
-    """at: position of the definition in the source."""
+    """name: for notes and errors. at: position of the definition in the source; None for one that was made here."""
 
     name: str
     expr: Expr
@@ -87,8 +87,8 @@ class _Compiler:
         nullable = self.skip_empty(machines)
         self.drop_unproductive(machines, nullable)
         if self.start not in machines and self.start not in nullable:
-            at = self.rules[self.start].at
-            raise GrammarError(f"rule {self.start!r} has no words: each of its alternatives needs itself", self.text, at)
+            name, at = self.rules[self.start].name, self.rules[self.start].at
+            raise GrammarError(f"rule {name!r} has no words: each of its alternatives needs itself", self.text, at)
         self.machines = {name: without_empty(deterministic(machine)) for name, machine in machines.items()}
         self.machines = {name: machine for name, machine in self.machines.items() if machine.final}
         for machine in self.machines.values():
@@ -112,8 +112,9 @@ class _Compiler:
             raise GrammarError(f"there is no rule {self.start!r} to start from", self.text, 0 if self.text else None)
         used = {name: [ref.name for ref in references(rule.expr)] for name, rule in self.rules.items()}
         order = [name for component in components([self.start], used) for name in component]
+        used_names = set(order)
         for name, rule in self.rules.items():
-            if name not in set(order):
+            if name not in used_names and rule.at is not None:
                 self.note(rule, "is never used")
         return order
 

@@ -21,7 +21,7 @@ from ..schema.report import Report
 from ..vocabulary import Vocabulary
 from .cfg import Built, Rule, compile_rules
 from .expressions import Expr, Ref, choice, literal, regular, repetition, sequence
-from .tokens import TokenReader, Unless
+from .tokens import Tokens
 
 __all__ = ["compile_text", "read_rules"]
 
@@ -29,6 +29,7 @@ _NAME = compile_re(r"[A-Za-z0-9_-]+")
 _SPACE = compile_re(r"(?:[ \t\r\n]|#[^\n]*)*")
 _DEFINES = compile_re(r"[ \t]*::=")
 _COUNTS = compile_re(r"\{\s*([0-9]{1,9})\s*(?:(,)\s*([0-9]{1,9})?\s*)?\}")
+_TOKEN = compile_re(r"<(?:\[\s*([0-9]{1,9})\s*\]|[^>\n\[][^>\n]*)>")
 _SHORT = {"n": "\n", "r": "\r", "t": "\t", "\\": "\\", '"': '"', "[": "[", "]": "]", "-": "-"}
 _HEX = {"x": 2, "u": 4, "U": 8}
 _QUANTIFIERS = {"*": (0, None), "+": (1, None), "?": (0, 1)}
@@ -38,12 +39,12 @@ def compile_text(
     text: str, vocab: Vocabulary | None, root: str, limits: Limits, report: Report
 ) -> tuple[Built, frozenset[int]]:
     """The grammar, and the control tokens that it names. Raises GrammarError, LimitError."""
-    tokens = TokenReader(vocab)
+    tokens = Tokens(vocab)
     rules = read_rules(text, tokens, limits, report)
-    return compile_rules(rules, root, text=text, limits=limits, report=report), tokens.used
+    return compile_rules(rules, root, text=text, limits=limits, report=report), frozenset(tokens.used)
 
 
-def read_rules(text: str, tokens: TokenReader, limits: Limits, report: Report) -> dict[str, Rule]:
+def read_rules(text: str, tokens: Tokens, limits: Limits, report: Report) -> dict[str, Rule]:
     """The rules of a grammar text."""
     if not isinstance(text, str):
         raise GrammarError(f"a grammar must be text, not {type(text).__name__}")
@@ -52,17 +53,25 @@ def read_rules(text: str, tokens: TokenReader, limits: Limits, report: Report) -
     return _Reader(text, tokens, limits, report).rules()
 
 
+@dataclass(frozen=True)
+class _Unless:
+    """!<token>: any token but that; what it stands for depends on how it is repeated."""
+
+    token: str | int
+    at: int
+
+
 @dataclass
 class _Group:
     """An open group, or the whole rule: its finished alternatives, and the current one."""
 
     at: int
     options: list[Expr] = field(default_factory=list)
-    parts: list[Expr | Unless] = field(default_factory=list)
+    parts: list[Expr | _Unless] = field(default_factory=list)
 
 
 class _Reader:
-    def __init__(self, text: str, tokens: TokenReader, limits: Limits, report: Report) -> None:
+    def __init__(self, text: str, tokens: Tokens, limits: Limits, report: Report) -> None:
         self.text, self.tokens, self.limits, self.report = text, tokens, limits, report
         self.at = 0
 
@@ -132,13 +141,13 @@ class _Reader:
         name = _NAME.match(self.text, self.at)
         return name is not None and _DEFINES.match(self.text, name.end()) is not None
 
-    def finish(self, parts: list[Expr | Unless], at: int) -> Expr:
+    def finish(self, parts: list[Expr | _Unless], at: int) -> Expr:
         for part in parts:
-            if isinstance(part, Unless):
+            if isinstance(part, _Unless):
                 raise self.fail("!<token> needs * or + after it: one token is no more than some text", part.at)
         return sequence(part for part in parts if isinstance(part, Expr))
 
-    def quantify(self, parts: list[Expr | Unless]) -> None:
+    def quantify(self, parts: list[Expr | _Unless]) -> None:
         begin = self.at
         low, high = 0, None
         char = self.text[begin]
@@ -157,14 +166,17 @@ class _Reader:
         if not parts:
             raise self.fail("nothing to repeat before this", begin)
         last = parts[-1]
-        if isinstance(last, Unless):
+        if isinstance(last, _Unless):
             if low > 1 or high is not None:
                 raise self.fail("!<token> can be repeated by * or + only: tokens are not counted", begin)
-            parts[-1] = last.text(low)
+            try:
+                parts[-1] = self.tokens.all_but([last.token], low, self.limits)
+            except ValueError as error:
+                raise self.fail(str(error), last.at) from None
         else:
             parts[-1] = repetition(last, low, high)
 
-    def item(self, char: str) -> Expr | Unless:
+    def item(self, char: str) -> Expr | _Unless:
         begin = self.at
         if char == '"':
             self.at += 1
@@ -185,17 +197,26 @@ class _Reader:
             self.at += 1
             return regular(syntax.chars(charsets.ALL))
         if char == "<" or self.text.startswith("!<", begin):
-            self.at += 1 if char == "<" else 2
-            stop = self.text.find(">", self.at)
-            if stop < 0 or "\n" in self.text[begin:stop]:
-                raise self.fail("this token is not closed by >", begin)
-            self.at = stop + 1
-            return self.tokens.read(self.text, begin, stop + 1, negated=char == "!")
+            return self.token(begin, negated=char == "!")
         name = _NAME.match(self.text, begin)
         if name is None:
             raise self.fail(f"{char!r} cannot stand here")
         self.at = name.end()
         return Ref(name.group(), begin)
+
+    def token(self, begin: int, negated: bool) -> Expr | _Unless:
+        """<name>, <[id]>, or either of them after !."""
+        found = _TOKEN.match(self.text, begin + negated)
+        if found is None:
+            raise self.fail("a token is written <name> or <[id]>", begin)
+        self.at = found.end()
+        token = int(found[1]) if found[1] else found[0]
+        if negated:
+            return _Unless(token, begin)
+        try:
+            return self.tokens.named(token) if isinstance(token, str) else self.tokens.numbered(token)
+        except ValueError as error:
+            raise self.fail(str(error), begin) from None
 
     def bracket(self, begin: int) -> Expr:
         self.at += 1
