@@ -60,7 +60,9 @@ class Built:
             return self.node
         if self.node is None:
             return Lexeme(words=(b"",))
-        return Frame(Layout((LayoutState(calls=(Call(Select.NODE, 1, self.node),), final=True), LayoutState(final=True))))
+        return Frame(
+            Layout((LayoutState(calls=(Call(Select.NODE, 1, self.node),), final=True), LayoutState(final=True)))
+        )
 
 
 def compile_rules(

@@ -108,7 +108,9 @@ class LarkSource:
 def _library(base_path: Any, grammar_path: str) -> tuple[str, str]:
     """Lark's own grammars, for its `import_paths`."""
     if grammar_path not in _LIBRARY or base_path is not None:
-        raise GrammarError(f"%import of {grammar_path!r}: only Lark's own library can be imported ({', '.join(_LIBRARY)})")
+        raise GrammarError(
+            f"%import of {grammar_path!r}: only Lark's own library can be imported ({', '.join(_LIBRARY)})"
+        )
     data = pkgutil.get_data("lark", f"grammars/{grammar_path}")
     assert data is not None
     return grammar_path, data.decode() + (_BETTER if grammar_path == "common.lark" else "")

@@ -15,9 +15,21 @@ from dataclasses import dataclass, field
 
 from ..automata.grammar import Node
 
-__all__ = ["Letter", "Machine", "deterministic", "letters_of", "loop_at_the_end", "quotient", "trimmed", "without_empty"]
+__all__ = [
+    "Letter",
+    "Machine",
+    "deterministic",
+    "letters_of",
+    "loop_at_the_end",
+    "quotient",
+    "trimmed",
+    "without_empty",
+]
 
 Letter = int | str | Node
+
+_MOST_PAIRS = 5000
+"""Pairs of states that are looked at to turn recursion into a loop."""
 
 
 @dataclass
@@ -211,18 +223,18 @@ def without_empty(machine: Machine) -> Machine:
 
 def loop_at_the_end(machine: Machine, name: str) -> Machine | None:
     """`machine`, the automaton of rule `name`, with calls of itself at its end made jumps to its start; None where
-    there are none. It is deterministic, without silent moves and the empty word.
+    there are none. It has neither silent moves nor the empty word.
 
-    A call that returns to a state q may be such a jump if whatever can follow q can follow every final state, and q is
-    one: then the words of the rule, followed by what can follow q, are words of the rule. That undoes recursion which
-    only says "and so on", also where the grammar is ambiguous about how it nests: e = n | e + e reads n (+ n)*.
+    A call that returns to a final state q may be such a jump if whatever can follow q can follow every final state: then
+    a word of the rule, and what can follow q, are together a word of the rule. That undoes recursion which only says
+    "and so on", also where the grammar is ambiguous about how it nests: e = n | e + e reads n (+ n)*.
     """
     calls = [(state, target) for state, letter, target in machine.moves() if letter == name]
     targets = {target for _, target in calls if target in machine.final}
     if not targets:
         return None
-    covered = _simulations(machine, targets)
-    jumps = {target for target in targets if all((target, final) in covered for final in machine.final)}
+    included = _inclusions(machine, name, {(target, final) for target in targets for final in machine.final})
+    jumps = {target for target in targets if all((target, final) in included for final in machine.final)}
     if not jumps:
         return None
     result = Machine([dict(edges) for edges in machine.edges], [set() for _ in machine.edges], set(machine.final))
@@ -233,38 +245,47 @@ def loop_at_the_end(machine: Machine, name: str) -> Machine | None:
     return deterministic(trimmed(result))
 
 
-def _simulations(machine: Machine, states: set[int]) -> set[tuple[int, int]]:
-    """Pairs (q, f) of which f is final and can do whatever q can, among those that the pairs of `states` lead to."""
-    pairs = {(q, f) for q in states for f in machine.final}
-    ahead: dict[tuple[int, int], list[tuple[int, int]]] = {}
-    todo = list(pairs)
-    wrong = []
+_Pair = tuple[int, int]
+
+
+def _inclusions(machine: Machine, name: str, wanted: set[_Pair]) -> set[_Pair]:
+    """Those of the `wanted` pairs (q, f), and of the pairs these lead to, of which f can read all that q can.
+
+    A simulation, and so a sufficient condition only: f follows every move of q. A call of the rule itself can also be
+    followed by reading on from f as from the start, if f can do that, and if what follows the call can follow every
+    final state. (By induction on the length of a word, then on the calls in the way it is read.)
+    """
+    pairs = set(wanted)
+    todo = list(wanted)
+    options: dict[_Pair, list[list[list[_Pair]]]] = {}
     while todo:
         pair = q, f = todo.pop()
-        if q in machine.final and f not in machine.final:
-            wrong.append(pair)
+        if len(pairs) > _MOST_PAIRS:
+            return set()
+        if q == f:
             continue
-        needed = []
+        needs = options[pair] = []
+        if q in machine.final and f not in machine.final:
+            needs.append([])
+            continue
         for letter, targets in machine.edges[q].items():
-            other = machine.edges[f].get(letter)
-            if other is None or len(other) > 1 or len(targets) > 1:
-                wrong.append(pair)
-                break
-            needed.append((next(iter(targets)), next(iter(other))))
-        else:
-            ahead[pair] = needed
-            for following in needed:
-                if following not in pairs:
-                    pairs.add(following)
-                    todo.append(following)
-    behind: dict[tuple[int, int], list[tuple[int, int]]] = {}
-    for pair, needed in ahead.items():
-        for following in needed:
-            behind.setdefault(following, []).append(pair)
-    bad = set(wrong)
-    while wrong:
-        for pair in behind.get(wrong.pop(), ()):
-            if pair not in bad:
-                bad.add(pair)
-                wrong.append(pair)
-    return pairs - bad
+            for after in targets:
+                ways = [[(after, other)] for other in machine.edges[f].get(letter, ())]
+                if letter == name:
+                    ways.append([(0, f), *((after, final) for final in machine.final)])
+                needs.append(ways)
+                for following in (p for way in ways for p in way):
+                    if following not in pairs:
+                        pairs.add(following)
+                        todo.append(following)
+    users: dict[_Pair, set[_Pair]] = {}
+    for pair, needs in options.items():
+        for following in (p for ways in needs for way in ways for p in way):
+            users.setdefault(following, set()).add(pair)
+    check = list(options)
+    while check:
+        pair = check.pop()
+        if pair in pairs and not all(any(pairs.issuperset(way) for way in ways) for ways in options[pair]):
+            pairs.discard(pair)
+            check.extend(users.get(pair, ()))
+    return pairs

@@ -12,10 +12,11 @@ import numpy as np
 
 from .._limits import Limits
 from ..automata.grammar import symbol
-from ..languages.operations import ANY_STRING, from_words
+from ..languages import syntax
+from ..languages.operations import ANY_STRING, difference, from_words
+from ..languages.pattern import compile_node
 from ..vocabulary import Vocabulary
 from .expressions import Expr, Language, Symbol, choice, literal, repetition, sequence
-from .free_text import without
 
 __all__ = ["Tokens"]
 
@@ -31,10 +32,16 @@ class Tokens:
         """The token spelled `name`."""
         if self.vocab is None:
             return literal(name)
-        found = self._find(name)
-        if found is None:
-            raise ValueError(f"{name!r} is no token of the vocabulary")
+        found = self.identity(name)
+        assert isinstance(found, int)
         return self.numbered(found)
+
+    def identity(self, token: str | int) -> str | int:
+        """The id of a token, by name or id; without a vocabulary its name."""
+        found = self._find(token) if isinstance(token, str) and self.vocab is not None else token
+        if found is None:
+            raise ValueError(f"{token!r} is no token of the vocabulary")
+        return found
 
     def numbered(self, token_id: int) -> Expr:
         vocab = self._vocabulary()
@@ -58,12 +65,13 @@ class Tokens:
         if self.vocab is None:
             if not all(isinstance(token, str) for token in excluded):
                 raise ValueError("a token id needs a vocabulary")
-            return Language(without([str(token) for token in excluded], limits), min_chars=least)
+            names = [syntax.text(str(token)) for token in excluded]
+            found = compile_node(syntax.alternatives(names), search=True, limits=limits)
+            return Language(difference(ANY_STRING, found, limits), min_chars=least)
         ids = set()
         for token in excluded:
-            found = self._find(token) if isinstance(token, str) else token
-            if found is None or not 0 <= found < self.vocab.size:
-                raise ValueError(f"{token!r} is no token of the vocabulary")
+            found = self.identity(token)
+            assert isinstance(found, int)
             if not self._is_control(found):
                 raise ValueError(f"{token!r} is ordinary text, which other tokens can spell: it cannot be left out")
             ids.add(found)

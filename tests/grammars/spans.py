@@ -82,6 +82,4 @@ def random_rules(rng: random.Random, alphabet: str = "ab") -> dict[str, Rule]:
         low = rng.choice((0, 0, 1, 2))
         return repetition(expr(depth - 1), low, rng.choice((None, low, low + 1, low + 2)))
 
-    return {
-        name: Rule(name, choice([expr(2), *(expr(2) for _ in range(rng.randint(0, 2)))])) for name in names
-    }
+    return {name: Rule(name, choice([expr(2), *(expr(2) for _ in range(rng.randint(0, 2)))])) for name in names}
