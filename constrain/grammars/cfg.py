@@ -87,15 +87,18 @@ class _Compiler:
             raise LimitError("max_nodes", self.limits.max_nodes, "rules of a grammar")
         machines = {name: self.leaves.machine(expr) for name, expr in self.folded(order).items()}
         nullable = self.skip_empty(machines)
-        self.drop_unproductive(machines, nullable)
-        if self.start not in machines and self.start not in nullable:
+        left_out = machines.keys() - _productive(machines) - nullable
+        for name in [name for name in machines if name in left_out]:
+            self.note(self.rules[name], "has no words and is left out")
+        if self.start in left_out:
             name, at = self.rules[self.start].name, self.rules[self.start].at
             raise GrammarError(f"rule {name!r} has no words: each of its alternatives needs itself", self.text, at)
-        self.machines = {name: without_empty(deterministic(machine)) for name, machine in machines.items()}
-        self.machines = {name: machine for name, machine in self.machines.items() if machine.final}
-        for machine in self.machines.values():
-            _drop_letters(machine, lambda letter: isinstance(letter, str) and letter not in self.machines)
-        self.machines = {name: trimmed(machine) for name, machine in self.machines.items()}
+        # from here on letters stand for non-empty words, so it is asked anew what has any
+        machines = {name: without_empty(deterministic(machine)) for name, machine in machines.items()}
+        productive = _productive(machines)
+        for machine in machines.values():
+            _drop_letters(machine, lambda letter: isinstance(letter, str) and letter not in productive)
+        self.machines = {name: trimmed(machine) for name, machine in machines.items() if name in productive}
         if self.start not in self.machines:
             return Built(None, True)
         self.solve_left_recursion()
@@ -162,30 +165,6 @@ class _Compiler:
                 if isinstance(letter, str) and letter in nullable:
                     machine.silent[source].add(target)
         return nullable
-
-    def drop_unproductive(self, machines: dict[str, Machine], nullable: set[str]) -> None:
-        """Remove what no words come from, and say so."""
-
-        def holds(name: str, found: set[str]) -> bool:
-            machine = machines[name]
-            seen = {0}
-            todo = [0]
-            while todo:
-                state = todo.pop()
-                following = set(machine.silent[state])
-                for letter, targets in machine.edges[state].items():
-                    if not isinstance(letter, str) or letter in found:
-                        following |= targets
-                todo.extend(following - seen)
-                seen |= following
-            return not seen.isdisjoint(machine.final)
-
-        productive = _fixpoint(machines, holds) | nullable
-        for name in [name for name in machines if name not in productive]:
-            self.note(self.rules[name], "has no words and is left out")
-            del machines[name]
-        for machine in machines.values():
-            _drop_letters(machine, lambda letter: isinstance(letter, str) and letter not in machines)
 
     # Left recursion --------------------------------------------------------------------------------------------------
 
@@ -339,6 +318,26 @@ def _written_out(machine: Machine, machines: Mapping[str, Machine], chosen: set[
                 result.silent[base + final].add(target)
     _drop_letters(result, lambda letter: isinstance(letter, str) and letter in chosen)
     return result
+
+
+def _productive(machines: Mapping[str, Machine]) -> set[str]:
+    """Rules that have words."""
+
+    def holds(name: str, found: set[str]) -> bool:
+        machine = machines[name]
+        seen = {0}
+        todo = [0]
+        while todo:
+            state = todo.pop()
+            following = set(machine.silent[state])
+            for letter, targets in machine.edges[state].items():
+                if not isinstance(letter, str) or letter in found:
+                    following |= targets
+            todo.extend(following - seen)
+            seen |= following
+        return not seen.isdisjoint(machine.final)
+
+    return _fixpoint(machines, holds)
 
 
 def _fixpoint(machines: Mapping[str, Machine], holds: Callable[[str, set[str]], bool]) -> set[str]:
