@@ -14,7 +14,17 @@ from .vocabulary import TEXT_BYTES, Vocabulary
 if TYPE_CHECKING:
     from .wires.automaton import ToolAutomaton
 
-__all__ = ["compile_choice", "compile_json_schema", "compile_regex", "compile_tools", "sample", "warmup"]
+__all__ = [
+    "compile_choice",
+    "compile_gbnf",
+    "compile_json_schema",
+    "compile_lark",
+    "compile_regex",
+    "compile_structural_tag",
+    "compile_tools",
+    "sample",
+    "warmup",
+]
 
 
 def compile_json_schema(
@@ -149,6 +159,48 @@ def compile_tools(
     from .wires.automaton import automaton
 
     return automaton(tools, vocab, wire, options)
+
+
+def compile_lark(
+    text: str, vocab: Vocabulary | None = None, *, start: str = "start", limits: Limits | None = None
+) -> Grammar:
+    """A grammar in Lark's language, with `%json {schema}` and `<control token>` (docs/grammars.md). Needs `lark`.
+
+    A terminal stands for the whole regular language of its pattern, and ignored text may stand around terminals.
+    The report notes what is not used, has no words, or has no effect.
+
+    Raises GrammarError (line, column), SchemaError, LimitError; ImportError without the package.
+    """
+    from .grammars import compile_lark_text
+
+    return compile_lark_text(text, vocab, start, limits or Limits())
+
+
+def compile_gbnf(
+    text: str, vocab: Vocabulary | None = None, *, root: str = "root", limits: Limits | None = None
+) -> Grammar:
+    """A grammar in GBNF, the notation of llama.cpp, token literals included (docs/grammars.md).
+
+    Raises GrammarError (line, column), LimitError.
+    """
+    from .grammars import compile_gbnf_text
+
+    return compile_gbnf_text(text, vocab, root, limits or Limits())
+
+
+def compile_structural_tag(
+    spec: Any, vocab: Vocabulary | None = None, *, whitespace: str = "flexible", limits: Limits | None = None
+) -> Grammar:
+    """A structural tag in the published format of XGrammar and vLLM: a dict or JSON text (docs/grammars.md).
+
+    whitespace: of JSON values, as in compile_json_schema. Their members come in the order of the schema, unless a format
+    says `any_order`.
+
+    Raises SchemaError (JSON pointer into `spec`), UnsatisfiableError, LimitError.
+    """
+    from .grammars import compile_tag_spec
+
+    return compile_tag_spec(spec, vocab, whitespace, limits or Limits())
 
 
 def warmup(vocab: Vocabulary | None = None) -> float:
