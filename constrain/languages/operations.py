@@ -238,7 +238,7 @@ def relabel(dfa: DFA, labels: NDArray[Any], name: str | None = None) -> DFA:
 
 
 def minimal(dfa: DFA) -> DFA:
-    """`dfa` with all equal states merged; products leave that where it seems not to pay."""
+    """`dfa` with equal states merged, more thoroughly than products do."""
     return finish(dfa.classes, *merge_equal(dfa.table, dfa.labels, thorough=True), dfa.name)
 
 
