@@ -1,18 +1,18 @@
 """Exact and fast constrained decoding: which tokens may come next, so that every output is valid.
 
-vocab = constrain.Vocabulary.from_tokenizer("path/to/tokenizer.json")        # once per model
-grammar = constrain.compile_json_schema(schema, vocab)                       # once per constraint
-matcher = grammar.matcher()                                                  # once per sequence
-bitmask = constrain.allocate_token_bitmask(1, vocab.size)
-while not matcher.is_terminated():
-    matcher.fill_next_token_bitmask(bitmask)                                 # at each step
-    constrain.apply_token_bitmask_inplace(logits, bitmask)
-    matcher.accept_token(sample(logits))
+    vocab = constrain.Vocabulary.from_tokenizer("path/to/tokenizer.json")        # once per model
+    grammar = constrain.compile_json_schema(schema, vocab)                       # once per constraint
+    matcher = grammar.matcher()                                                  # once per sequence
+    bitmask = constrain.allocate_token_bitmask(1, vocab.size)
+    while not matcher.is_terminated():
+        matcher.fill_next_token_bitmask(bitmask)                                 # at each step
+        constrain.apply_token_bitmask_inplace(logits, bitmask)
+        matcher.accept_token(draw(logits))
 """
 
 from __future__ import annotations
 
-from ._api import compile_choice, compile_json_schema, compile_regex, warmup
+from ._api import compile_choice, compile_json_schema, compile_regex, sample, warmup
 from ._errors import (
     ConstrainError,
     GrammarError,
@@ -45,6 +45,7 @@ __all__ = [
     "compile_json_schema",
     "compile_regex",
     "fill_next_token_bitmasks",
+    "sample",
     "warmup",
 ]
 

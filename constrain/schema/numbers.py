@@ -16,10 +16,11 @@ from fractions import Fraction
 from functools import reduce
 from math import ceil, floor, lcm
 
-from .._limits import Limits
+from .._limits import Limits, check_alternatives
 from ..languages import operations
 from ..languages.dfa import DFA
-from ..languages.numbers import number_language, number_literal
+from ..languages.literals import number_literals
+from ..languages.numbers import PLACES, number_language
 
 __all__ = ["ANY", "INTEGERS", "NOTHING", "Clause", "Exact", "Numbers", "Numerals", "exact", "of_values"]
 
@@ -106,7 +107,7 @@ def join(a: Numbers, b: Numbers) -> Numbers:
         return a
     if b is ANY or a is NOTHING:
         return b
-    return _simplified(a.values | b.values, [*a.clauses, *b.clauses])
+    return _simplified(a.values | b.values, b.clauses, a.clauses)
 
 
 def minus(a: Numbers, b: Numbers) -> Numbers:
@@ -162,9 +163,13 @@ def _crossed(clause: Clause) -> bool:
     return low is not None and high is not None and (low[0] > high[0] or (low[0] == high[0] and (low[1] or high[1])))
 
 
-def _simplified(values: set[Exact] | frozenset[Exact], clauses: list[Clause]) -> Numbers:
-    kept: list[Clause] = []
+def _simplified(
+    values: set[Exact] | frozenset[Exact], clauses: Iterable[Clause], simple: Iterable[Clause] = ()
+) -> Numbers:
+    """The union of all. simple: clauses of which none includes another."""
+    kept = list(simple)
     for clause in clauses:
+        check_alternatives(len(kept), "clauses of one language of numbers")
         if not any(other.includes(clause) for other in kept):
             kept = [other for other in kept if not clause.includes(other)]
             kept.append(clause)
@@ -258,7 +263,9 @@ class Numerals:
 
     def automaton(self, numbers: Numbers) -> DFA:
         parts = [self.clause_automaton(c) for c in numbers.clauses]
-        parts += [number_literal(x, self.spelling, self.limits) for x in sorted(numbers.values)]
+        if numbers.values:
+            wide = PLACES if self.spelling == "any" else 0
+            parts.append(number_literals(sorted(numbers.values), wide, self.limits))
         return reduce(lambda x, y: operations.union(x, y, self.limits), parts)
 
 
