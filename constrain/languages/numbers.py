@@ -8,8 +8,8 @@ than k zeros behind it before the first other digit; k is 20 where the bounds ha
 Membership is exactly by value.
 
 Divisors leave plain numbers only, as from left to right a remainder has no meaning under an exponent; in the "any"
-spelling powers of ten, such as 0.01, leave all exponents, and others without factors but 2 and 5 those of the multiples
-of the next power of ten. Integers are written -?(0|[1-9][0-9]*) in the "canonical" spelling;
+spelling powers of ten from 1e-20 to 1e20, such as 0.01, leave all exponents, and others without factors but 2 and 5
+those of the multiples of the next power of ten. Integers are written -?(0|[1-9][0-9]*) in the "canonical" spelling;
 "any" adds the other texts whose value is an integer (see decimal_steps for the longest that have an exponent).
 """
 
@@ -231,7 +231,7 @@ def _least_common_multiple(a: Fraction, b: Fraction) -> Fraction:
 
 
 def _power(value: Fraction) -> int | None:
-    """The least k such that 10**k is a multiple of the value; None where there is none."""
+    """The least k such that 10**k is a multiple of the value; None where there is none, or it is far from 0."""
     place = [0, 0]
     for i, factor in enumerate((2, 5)):
         numerator, denominator = value.numerator, value.denominator
@@ -240,7 +240,7 @@ def _power(value: Fraction) -> int | None:
         while denominator % factor == 0:
             denominator, place[i] = denominator // factor, place[i] - 1
         value = Fraction(numerator, denominator)
-    return max(place) if value == 1 else None
+    return max(place) if value == 1 and abs(max(place)) <= PLACES else None
 
 
 def _is_power(value: Fraction) -> bool:

@@ -30,6 +30,8 @@ Bound = tuple[Exact, bool]
 
 _ENUMERABLE = 10_000
 _WIDE = Context(prec=20_000)
+_MANY, _NARROW = 64, 2
+"""Values beyond which fewer places of the point of a mantissa are told apart, as each place is a text of its own."""
 
 
 def exact(value: int | float | Decimal) -> Exact:
@@ -264,7 +266,7 @@ class Numerals:
     def automaton(self, numbers: Numbers) -> DFA:
         parts = [self.clause_automaton(c) for c in numbers.clauses]
         if numbers.values:
-            wide = PLACES if self.spelling == "any" else 0
+            wide = 0 if self.spelling == "canonical" else PLACES if len(numbers.values) <= _MANY else _NARROW
             parts.append(number_literals(sorted(numbers.values), wide, self.limits))
         return reduce(lambda x, y: operations.union(x, y, self.limits), parts)
 

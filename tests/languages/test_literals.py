@@ -40,7 +40,7 @@ def test_many_values_take_few_states() -> None:
         number_literals([1 << 20_000])
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(
     st.lists(
         st.builds(lambda digits, scale: Decimal(digits).scaleb(scale), st.integers(-99, 99), st.integers(-3, 3)),
