@@ -27,6 +27,7 @@ __all__ = [
 ]
 
 
+
 def compile_json_schema(
     schema: Any,
     vocab: Vocabulary | None = None,

@@ -128,7 +128,7 @@ def config_hash(desc, P, A, C, row):
     if node == DONE:
         return 3
     below = load_hash(A, C[row + PARENT])
-    h = mix(node, C[row + STATE])
+    h = mix(mix(5, node), C[row + STATE])  # mix(node, state) would fold them into one
     if P[node] == K_LEXEME:
         if C[row + TEXT] >= 0 and (desc[E_LONG_TAILS] != 0 or A[A[C[row + PARENT] + R_REGS] + G_EXTRAS] != 0):
             return 0  # it must not repeat an earlier key, nor may a token close it and spell it again

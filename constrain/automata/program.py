@@ -413,7 +413,9 @@ def _free_states(dfa: DFA) -> dict[int, int]:
     return free
 
 
-def _like_any_string(dfa: DFA, start: int, successors: NDArray[np.int32], wanted: NDArray[np.int32]) -> dict[int, int]:
+def _like_any_string(
+    dfa: DFA, start: int, successors: NDArray[np.int32], wanted: NDArray[np.int32]
+) -> dict[int, int]:
     """The states reached from `start`, each with the state of ANY_STRING that it behaves like; empty if they do not."""
     pairs, todo = {start: 0}, [start]
     while todo:

@@ -20,7 +20,7 @@ from .._limits import Limits, check_alternatives
 from ..languages import operations
 from ..languages.dfa import DFA
 from ..languages.literals import number_literals
-from ..languages.numbers import number_language, number_literal
+from ..languages.numbers import PLACES, number_language
 
 __all__ = ["ANY", "INTEGERS", "NOTHING", "Clause", "Exact", "Numbers", "Numerals", "exact", "of_values"]
 
@@ -30,6 +30,8 @@ Bound = tuple[Exact, bool]
 
 _ENUMERABLE = 10_000
 _WIDE = Context(prec=20_000)
+_MANY, _NARROW = 64, 2
+"""Values beyond which fewer places of the point of a mantissa are told apart, as each place is a text of its own."""
 
 
 def exact(value: int | float | Decimal) -> Exact:
@@ -85,9 +87,6 @@ class Numbers:
 
 NOTHING = Numbers()
 ANY = Numbers(clauses=(Clause(),))
-_MANY = 32
-"""Values beyond which their literals are read by one automaton made at once."""
-
 INTEGERS = Numbers(clauses=(Clause(kind=True),))
 
 
@@ -266,10 +265,9 @@ class Numerals:
 
     def automaton(self, numbers: Numbers) -> DFA:
         parts = [self.clause_automaton(c) for c in numbers.clauses]
-        if len(numbers.values) > _MANY:
-            parts.append(number_literals(sorted(numbers.values), self.limits))
-        else:
-            parts += [number_literal(x, self.spelling, self.limits) for x in sorted(numbers.values)]
+        if numbers.values:
+            wide = 0 if self.spelling == "canonical" else PLACES if len(numbers.values) <= _MANY else _NARROW
+            parts.append(number_literals(sorted(numbers.values), wide, self.limits))
         return reduce(lambda x, y: operations.union(x, y, self.limits), parts)
 
 
