@@ -200,8 +200,9 @@ class Values:
         taken = {k[len(content) :] for k in (*shape.keys, *members.emitted) if k.startswith(content)}
         for label in range(len(shape.extra_values)):
             for _, rest in self.completer._paths(shape.extra, shape.skin, label).words(state, taken):
-                if _allowed_keys(shape, members, [content + rest], pending):
-                    yield content + rest
+                if not _allowed_keys(shape, members, [content + rest], pending):
+                    break  # nor is any other of the label
+                yield content + rest
                 if floor is not None:
                     break
 
