@@ -116,8 +116,12 @@ class Values:
                 if value in registers.values:
                     continue
                 above = above._replace(registers=Items(registers.begun, (*registers.values, value)))
+            ends = False
             for more, last in self._until(above, frame):
+                ends = True
                 yield rest + more, last
+            if not ends and not isinstance(registers, Items) and not isinstance(thread.node, _KeyLexeme):
+                return  # what follows does not depend on what was said
 
     def _rests(self, thread: Thread) -> Iterator[tuple[bytes, Thread]]:
         """(rest of what the innermost node spells, its caller then)."""
@@ -219,8 +223,12 @@ class Values:
                     yield bytes([byte]) + rest
         for call in sorted(state.calls, key=lambda call: distance[call.returns]):
             for text, moved, after in self._called(thread, call, height, floor or b""):
+                ends = False
                 for rest in self._frame(moved, height, after):
+                    ends = True
                     yield text + rest
+                if not ends and call.select is not Select.KEY and not _is_unique(thread):
+                    break  # what follows does not depend on the value
 
     def _distances(self, layout: Layout) -> list[int]:
         """Steps from each state of a layout to a final one, guards aside: whoever goes the shorter way first arrives.
