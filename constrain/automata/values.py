@@ -111,7 +111,9 @@ class Values:
         for rest, caller in self._rests(thread):
             above = _recorded(caller, rest)
             registers = above.registers
+            matters = isinstance(thread.node, _KeyLexeme)  # does what follows depend on what is said?
             if isinstance(registers, Items) and registers.text is not None and above.depth > frame.depth:
+                matters = True
                 value = value_of(registers.text + rest)
                 if value in registers.values:
                     continue
@@ -120,8 +122,8 @@ class Values:
             for more, last in self._until(above, frame):
                 ends = True
                 yield rest + more, last
-            if not ends and not isinstance(registers, Items) and not isinstance(thread.node, _KeyLexeme):
-                return  # what follows does not depend on what was said
+            if not ends and not matters:
+                return
 
     def _rests(self, thread: Thread) -> Iterator[tuple[bytes, Thread]]:
         """(rest of what the innermost node spells, its caller then)."""
