@@ -25,7 +25,7 @@ from . import numbers as num
 from . import strings as text
 from .algebra import Algebra
 from .counting import distinct
-from .dialect import ASSERTIONS
+from .dialect import ASSERTIONS, Draft
 from .document import Document, Location
 from .emptiness import Emptiness
 from .forms import FALSE, NULL, TRUE, Contains, Form, Goal, Items, Kind, Members, Rule
@@ -55,7 +55,8 @@ class Normaliser:
         self.document, self.options, self.report = document, options, report
         self.goals = Goals(document, limits)
         self.lexicon = text.Lexicon(document.root.scope.draft.value, limits)
-        self.numerals = num.Numerals(options.numbers, limits)
+        oldest = document.root.scope.draft == Draft.D4  # whose integers have no fraction and no exponent
+        self.numerals = num.Numerals("canonical" if oldest else options.numbers, limits)
         self.algebra = Algebra(self.goals, self.lexicon, self.numerals, limits)
         self.free_items = Items((), self.goals.all)
         self.free_members = Members()
@@ -515,7 +516,7 @@ def _same(a: Location, b: Location) -> bool:
     return a.schema is b.schema and a.dynamic == b.dynamic
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=1024, typed=True)  # True is not 1 here
 def _bound(value: Any, exclusive: Any, sign: int) -> num.Bound | None:
     inclusive = None if value is None else (num.exact(value), exclusive is True)
     if exclusive is None or isinstance(exclusive, bool):
