@@ -208,3 +208,24 @@ def test_excluded_numbers_are_excluded_in_every_spelling() -> None:
     for text in (b"1", b"1.0", b"1e0", b"10e-1", b"3e1", b"0.3E+2"):
         assert not oracle(grammar).accepts(text)
     assert oracle(grammar).accepts(b"2") and oracle(grammar).accepts(b"1.5e0")
+
+
+def test_true_is_not_one_as_a_bound() -> None:
+    """Whatever was compiled before: as keys of a cache they would be the same."""
+    for value in (True, 1, 1.0, True):
+        schema = {"type": "integer", "exclusiveMinimum": value}
+        assert accepts(schema, 1) is (value is True)
+        assert accepts(schema, 2)
+
+
+@pytest.mark.parametrize("names", [{"type": "array"}, {"const": {}}, {"allOf": [False]}, {"if": True, "then": False}])
+def test_names_that_no_string_satisfies(names: Any) -> None:
+    schema = {"type": "object", "propertyNames": names}
+    assert accepts(schema, {})
+    assert not accepts(schema, {"a": 1})
+
+
+def test_integers_of_draft_4_have_no_fraction() -> None:
+    schema = {"type": "integer"}
+    assert accepts(schema, 1.0, numbers="any") and not accepts(schema, 1.0, numbers="any", draft=4)
+    assert not is_valid(schema, 1.0, 4)
