@@ -19,7 +19,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from itertools import islice
+from itertools import islice, product
 from typing import TypeVar
 
 import numpy as np
@@ -37,6 +37,7 @@ from .oracle import (
     _decode_escape,
     _KeyLexeme,
     _next_chars,
+    _value,
 )
 
 __all__ = ["Completer", "Word", "completion", "spelled"]
@@ -102,6 +103,8 @@ class Completer:
             found = self._text(node, b"")
             if found is not None and node.skin is Skin.JSON_STRING:
                 found = b'"' + found
+        elif isinstance(node, Frame) and isinstance(node.shape, ArrayShape) and node.shape.unique:
+            found = next(self.oracle._values.words(node), None)
         elif isinstance(node, Union):
             found = _least([self._word(alternative, height - 1) for alternative in node.alternatives])
         else:
@@ -116,9 +119,20 @@ class Completer:
 
     def _thread(self, thread: Thread | None, height: int) -> Word | None:
         """The rest of the output behind `thread`."""
-        parts = []
+        parts: list[Word] = []
         while thread is not None and thread.node is not None:
             node = thread.node
+            if thread.unique >= 0:
+                # the items of a unique array depend on each other: all of the outermost one is one part
+                frame = thread
+                while frame.unique >= 0:
+                    frame = frame.caller
+                found = next(self.oracle._values.completions(thread, frame), None)
+                if found is None:
+                    return None
+                parts.append(found[0])
+                thread = found[1]
+                continue
             part: Word | None
             if isinstance(node, _KeyLexeme):
                 # the key decides what its object still needs, so both are one part
@@ -198,26 +212,55 @@ class Completer:
         """Some keys that start with `content` and may be emitted now: required and short ones first."""
         shape, members = frame.object
         required = dict(zip(shape.keys, shape.required, strict=True))
-        declared = _allowed_keys(shape, members, [k for k in shape.keys if k.startswith(content)])
+        pending = frame.layout_state.pending
+        declared = _allowed_keys(shape, members, [k for k in shape.keys if k.startswith(content)], pending)
         keys = sorted(declared, key=lambda k: (not required[k], len(k), k))[:_CANDIDATES]
         if shape.extra is not None and (state := shape.extra.run(content)) >= 0:
             taken = {k[len(content) :] for k in (*shape.keys, *members.emitted) if k.startswith(content)}
             for label in range(len(shape.extra_values)):
                 rests = self._paths(shape.extra, Skin.JSON_STRING, label).words(state, taken)
                 additional = [content + rest for _, rest in islice(rests, 1)]
-                keys += sorted(_allowed_keys(shape, members, additional))
+                keys += sorted(_allowed_keys(shape, members, additional, pending))
         return keys
 
-    def _members(self, shape: ObjectShape, emitted: tuple[bytes, ...], least: int, height: int) -> list[bytes] | None:
+    def _witnesses(
+        self, shape: ObjectShape, emitted: tuple[bytes, ...], pending: int, height: int
+    ) -> Iterator[tuple[bytes, ...]]:
+        """Sets of keys to try that may meet pending obligations, beside members that an object gets anyway: the fewest
+        first.
+        """
+        choices: list[list[bytes | None]] = []
+        passed = _passed(shape, emitted)
+        for obligation in range(pending.bit_length()):
+            if pending >> obligation & 1:
+                table = shape.variants[(1 << obligation) - 1]
+                found = [
+                    (len(word), key)
+                    for key, value in zip(shape.keys, table.values, strict=True)
+                    if value is not None and key not in passed and (word := self._word(value, height - 1)) is not None
+                ]
+                for label, value in enumerate(table.extra_values):
+                    word = None if value is None else self._word(value, height - 1)
+                    if word is not None and shape.extra is not None:
+                        taken = {*shape.keys, *emitted}
+                        found += islice(self._additional(shape.extra, label, taken, len(word)), len(emitted) + 2)
+                choices.append([None, *(key for _, key in sorted(found)[:_CANDIDATES])])
+        tried = (tuple(key for key in chosen if key is not None) for chosen in product(*choices))
+        yield from sorted(tried, key=len)
+
+    def _members(
+        self, shape: ObjectShape, emitted: tuple[bytes, ...], witnesses: tuple[bytes, ...], least: int, height: int
+    ) -> list[bytes] | None:
         """The members that an object still gets, at least `least`, as keys; None when none is known at this height."""
         place = {k: i for i, k in enumerate(shape.keys)}
         chosen = [k for k, needed in zip(shape.keys, shape.required, strict=True) if needed and k not in emitted]
+        chosen += [k for k in dict.fromkeys(witnesses) if k not in chosen]
         wanted = max(least, shape.min_members - len(emitted)) - len(chosen)
         if shape.max_members is not None and len(emitted) + len(chosen) + max(wanted, 0) > shape.max_members:
             return None
         if wanted > 0:
             found = heapq.merge(*self._optional(shape, emitted, height))
-            optional = [key for _, key in islice(found, wanted)]
+            optional = list(islice((key for _, key in found if key not in chosen), wanted))
             if len(optional) < wanted:
                 return None
             chosen += optional
@@ -230,11 +273,9 @@ class Completer:
         self, shape: ObjectShape, emitted: tuple[bytes, ...], height: int
     ) -> Iterator[Iterator[tuple[int, bytes]]]:
         """Ascending lists of (cost, key) of the members that an object may get besides those that are required."""
-        rank = dict(zip(shape.keys, shape.rank, strict=True)) if shape.rank is not None else None
-        begun = max((rank.get(k, len(rank)) for k in emitted), default=-1) if rank is not None else -1
-        declared = []
+        passed, declared = _passed(shape, emitted), []
         for key, value, needed in zip(shape.keys, shape.values, shape.required, strict=True):
-            if needed or value is None or key in emitted or (rank is not None and rank[key] <= begun):
+            if needed or value is None or key in passed:
                 continue
             word = self._word(value, height - 1)
             if word is not None:
@@ -259,11 +300,13 @@ class Completer:
         shape = frame.shape
         if isinstance(shape, ObjectShape):
             assert isinstance(registers, Members)
-            for least in (0, 1):  # one more member than needed where a comma has promised it
-                plan = self._members(shape, registers.emitted, least, height)
-                found = None if plan is None else self._object(frame, shape, state, registers.emitted, plan, height)
-                if found is not None:
-                    return found
+            emitted, pending = registers.emitted, frame.layout.states[state].pending
+            for witnesses in self._witnesses(shape, emitted, pending, height):
+                for least in (0, 1):  # one more member than needed where a comma has promised it
+                    plan = self._members(shape, emitted, witnesses, least, height)
+                    found = None if plan is None else self._object(frame, shape, state, emitted, plan, height)
+                    if found is not None:
+                        return found
             return None
         if isinstance(shape, ArrayShape):
             assert isinstance(registers, Items)
@@ -279,7 +322,8 @@ class Completer:
             if call.select is Select.KEY:
                 return (spell(plan[at]), at + 1) if at < len(plan) else (None, at)
             if call.select is Select.VALUE:
-                return self._word(_value(shape, plan[at - 1] if at else emitted[-1]), height - 1), at
+                value = _value(shape, plan[at - 1] if at else emitted[-1], call.variant)
+                return None if value is None else self._word(value, height - 1), at
             return self._called(call, height), at
 
         def enter(guard: Guard, at: int) -> bool:
@@ -356,12 +400,13 @@ def _path(
     return None
 
 
-def _value(shape: ObjectShape, key: bytes) -> Node:
-    node = shape.values[shape.keys.index(key)] if key in shape.keys else None
-    if node is None:
-        assert shape.extra is not None
-        node = shape.extra_values[shape.extra.label(key)]
-    return node
+def _passed(shape: ObjectShape, emitted: tuple[bytes, ...]) -> set[bytes]:
+    """Declared keys that cannot follow: emitted ones, and those that come before them in a fixed order."""
+    if shape.rank is None or not emitted:
+        return set(emitted)
+    rank = dict(zip(shape.keys, shape.rank, strict=True))
+    begun = max(rank.get(k, len(rank)) for k in emitted)
+    return {k for k in shape.keys if rank[k] <= begun}
 
 
 class _Paths:

@@ -189,6 +189,11 @@ def label_product(dfas: Sequence[DFA], labeller: Callable[[frozenset[int]], int]
     return _product((ANY_STRING, *dfas), 1, label, limits or Limits())
 
 
+def with_labels(dfa: DFA, kept: set[int], limits: Limits | None = None) -> DFA:
+    """The words of `dfa` that have one of the labels, which they keep."""
+    return _product((dfa,), 1, lambda found: found[0] if found[0] in kept else -1, limits or Limits())
+
+
 def is_subset(a: DFA, b: DFA, limits: Limits | None = None) -> bool:
     """Whether every word of `a` is in `b`."""
     return _holds_for_all_pairs(a, b, lambda x, y: y >= 0 or x < 0, True, limits or Limits())
