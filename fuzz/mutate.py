@@ -50,21 +50,28 @@ def holders(schema: Any) -> Iterator[tuple[Any, Any]]:
 def mutated(schemas: list[Any], rng: Random) -> Any:
     """A schema of the corpus after a few random changes."""
     root = [deepcopy(rng.choice(schemas))]
+    dialect = root[0].pop("$schema", None) if isinstance(root[0], dict) else None
     for _ in range(rng.choice((0, 1, 1, 2, 2, 3, 4, 6))):
         container, key = rng.choice([(root, 0), *holders(root[0])])
-        changed = rng.choice(_CHANGES)(deepcopy(container[key]), schemas, rng)
+        schema = deepcopy(container[key])
+        changed = rng.choice(_CHANGES)(_resource(schema, rng) if container is root else schema, schemas, rng)
         before, container[key] = container[key], changed
         if len(json.dumps(root[0])) > _LONGEST:
             container[key] = before
-    return root[0]
+    return root[0] if dialect is None or not isinstance(root[0], dict) else {"$schema": dialect, **root[0]}
 
 
 def _fresh(schemas: list[Any], rng: Random) -> Any:
-    """A schema of the corpus that can stand anywhere: one with references is a resource of its own."""
-    schema = deepcopy(rng.choice(schemas))
+    """A schema of the corpus that can stand anywhere."""
+    schema = rng.choice(schemas)
     while isinstance(schema, dict) and "$schema" in schema:
-        schema = deepcopy(rng.choice(schemas))
-    if isinstance(schema, dict) and _refers(schema) and "$id" not in schema:
+        schema = rng.choice(schemas)
+    return _resource(deepcopy(schema), rng)
+
+
+def _resource(schema: Any, rng: Random) -> Any:
+    """The schema, as a resource of its own where it has references, so that it can be moved."""
+    if isinstance(schema, dict) and _refers(schema) and "$id" not in schema and "id" not in schema:
         schema["$id"] = f"https://example.com/{rng.randrange(1 << 40)}"
     return schema
 
@@ -81,9 +88,8 @@ def _merge(schema: Any, schemas: list[Any], rng: Random) -> Any:
 
 
 def _drop(schema: Any, schemas: list[Any], rng: Random) -> Any:
-    droppable = [keyword for keyword in schema if keyword != "$schema"] if isinstance(schema, dict) else []
-    if droppable:
-        del schema[rng.choice(droppable)]
+    if isinstance(schema, dict) and schema:
+        del schema[rng.choice(list(schema))]
         if _refers(schema):
             return _fresh(schemas, rng)
     return schema
