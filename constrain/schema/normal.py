@@ -64,6 +64,7 @@ class Normaliser:
         self.free_members = Members()
         self.anything = Form(NULL | FALSE | TRUE, text.ANY, num.ANY, (self.free_members,), (self.free_items,))
         self.emptiness = Emptiness(self)
+        self._settling: set[Goal] = set()
         self.keys = Keys(self)
         self.worlds = Worlds(self)
         self.repeats = Repeats(self)
@@ -438,11 +439,19 @@ class Normaliser:
         return self.keys.variants(self.algebra.member(members, key), breaking)
 
     def settled(self, goal: Goal) -> Form:
-        """The form with shapes that a grammar can run. SchemaError for what cannot be."""
+        """The form with shapes that a grammar can run. SchemaError for what cannot be, InProgress when it is being
+        settled further up.
+        """
         form = self.form(goal)
         arrays, objects = form.arrays, form.objects
         if any(shape.unique or shape.contains for shape in arrays):
-            arrays = tuple(settled for shape in arrays for settled in self._settle(shape))
+            if goal in self._settling:
+                raise InProgress
+            self._settling.add(goal)
+            try:
+                arrays = tuple(settled for shape in arrays for settled in self._settle(shape))
+            finally:
+                self._settling.remove(goal)
         if self.options.additional_properties is False and any(m.declared and not m.states_rest for m in objects):
             objects = tuple(map(self.closed, objects))
         return (
