@@ -272,6 +272,8 @@ def _format(state: _Scan, location: Location, keyword: str, value: Any) -> None:
 
 def _reference(state: _Scan, location: Location, keyword: str, value: Any) -> None:
     _string(state, location, keyword, value)
+    if keyword == "$recursiveRef" and location.scope.draft == Draft.D2020:
+        state.document.report.add(location.pointer, keyword, "note", "as in draft 2019-09: read as it was there")
     state.references.append((location, keyword))
 
 

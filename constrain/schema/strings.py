@@ -300,7 +300,7 @@ class Lexicon:
         parts = [self.automaton(c) for c in strings.clauses]
         if strings.words:
             parts.append(from_words(sorted(_encode(w) for w in strings.words if encodable(w))))
-        return reduce(lambda x, y: operations.union(x, y, self.limits), parts)
+        return reduce(lambda x, y: operations.union(x, y, self.limits), parts, EMPTY_LANGUAGE)
 
     # clauses
 
