@@ -7,12 +7,12 @@
     while not matcher.is_terminated():
         matcher.fill_next_token_bitmask(bitmask)                                 # at each step
         constrain.apply_token_bitmask_inplace(logits, bitmask)
-        matcher.accept_token(sample(logits))
+        matcher.accept_token(draw(logits))
 """
 
 from __future__ import annotations
 
-from ._api import compile_choice, compile_json_schema, compile_regex, compile_tools, warmup
+from ._api import compile_choice, compile_json_schema, compile_regex, compile_tools, sample, warmup
 from ._errors import (
     ConstrainError,
     GrammarError,
@@ -46,6 +46,7 @@ __all__ = [
     "compile_regex",
     "compile_tools",
     "fill_next_token_bitmasks",
+    "sample",
     "warmup",
 ]
 

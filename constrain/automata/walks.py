@@ -51,6 +51,7 @@ from .layout import (
     E_WORDS,
     END,
     ESC,
+    G_EXTRA,
     G_EXTRAS,
     HI,
     K_FRAME,
@@ -58,6 +59,7 @@ from .layout import (
     L_COUNTED,
     L_MAX,
     L_MIN,
+    L_SHAPE,
     L_SKIN,
     LEVEL,
     LO,
@@ -69,6 +71,7 @@ from .layout import (
     NEED_TEXT,
     NEWLINES,
     NODE,
+    O_ALL_LABELS,
     OK,
     PARENT,
     R_REGS,
@@ -87,7 +90,7 @@ from .layout import (
     UNCOUNTED,
 )
 from .lexemes import bit, follow, word_byte
-from .rows import set_row
+from .rows import in_unique, set_row
 from .steps import advance
 from .views import ints, octets
 
@@ -292,6 +295,11 @@ def string_way(desc, P, A, C, row, alone):
     anything = P[state + D_WORDS] == D_EVERYTHING and P[state + D_LABEL] >= 0
     words_left = C[row + LO] < C[row + HI]
     counted, most = P[node + L_COUNTED], P[node + L_MAX]
+    if C[row + TEXT] >= 0 and A[A[C[row + PARENT] + R_REGS] + G_EXTRA] != P[P[node + L_SHAPE] + O_ALL_LABELS]:
+        return PLAIN  # only keys of some labels
+    if in_unique(A, C[row + PARENT]):
+        endless = anything and (counted == UNCOUNTED or (counted == LOOSE and most < 0))
+        return READY if endless and C[row + TEXT] < 0 else PLAIN
     if counted != UNCOUNTED:
         if words_left or counted == TIGHT or desc[E_LONG_TAILS] > 1:
             return PLAIN

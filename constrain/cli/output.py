@@ -20,6 +20,8 @@ _STYLES = {
     "refused": "red",
     "note": "cyan",
     "call": "cyan",
+    "entry": "bold",
+    "form": "magenta",
 }
 
 
@@ -28,7 +30,7 @@ def show(result: Result, *, as_json: bool) -> None:
     for error in result.errors:
         write_line(sys.stderr, f"constrain check: {error}")
     if as_json:
-        write_line(sys.stdout, json.dumps(to_json(result), ensure_ascii=False, indent=1))
+        write_line(sys.stdout, json.dumps(to_json(result), ensure_ascii=False, indent=1, default=_number))
     else:
         print_lines(list(_lines(result)))
 
@@ -42,10 +44,16 @@ def to_json(result: Result) -> dict[str, Any]:
         "compile_seconds": result.seconds,
         "sizes": result.sizes,
         "findings": [vars(finding) for finding in result.findings],
+        "normal_form": [vars(entry) for entry in result.normal_form],
         "instances": [_verdict_json(verdict) for verdict in result.verdicts],
         "masks": result.masks.to_json() if result.masks is not None else None,
         "errors": result.errors,
     }
+
+
+def _number(value: Any) -> float:
+    """For JSON: a Decimal of the schema."""
+    return float(value)
 
 
 def _verdict_json(verdict: Verdict) -> dict[str, Any]:
@@ -73,6 +81,9 @@ def _lines(result: Result) -> Iterator[tuple[str, str]]:
         yield "", _summary(result)
     for finding in result.findings:
         yield finding.status, f"{finding.status}  {_where(finding.pointer, finding.keyword)}: {finding.reason}"
+    for entry in result.normal_form:
+        yield "entry", entry.name
+        yield from (("form", f"  {line}") for line in entry.lines())
     for verdict in result.verdicts:
         yield from _verdict_lines(verdict)
     if result.verdicts and not result.has_second:
@@ -151,8 +162,10 @@ def print_lines(lines: list[tuple[str, str]]) -> None:
         else:
             console = Console(highlight=False, soft_wrap=True)
             for status, line in lines:
-                head, blank, tail = line.partition(" ")
-                console.print(Text.assemble((head, _STYLES.get(status, "")), blank, tail))
+                rest = line.lstrip()
+                head, blank, tail = (rest, "", "") if status == "entry" else rest.partition(" ")
+                indent = line[: len(line) - len(rest)]
+                console.print(Text.assemble(indent, (head, _STYLES.get(status, "")), blank, tail))
             return
     for _, line in lines:
         write_line(sys.stdout, line)

@@ -9,24 +9,39 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
-from ..automata.grammar import ArrayShape, Frame, Lazy, Lexeme, Node, ObjectShape, Union
+from .._limits import timed
+from ..automata.grammar import (
+    ArrayShape,
+    Frame,
+    Layout,
+    Lazy,
+    Lexeme,
+    Node,
+    ObjectShape,
+    Select,
+    Union,
+    Variant,
+)
+from ..automata.json_layouts import with_obligations
 from ..languages import operations
 from ..languages.dfa import DFA
+from ..languages.operations import ANY_STRING
 from ..languages.words import words
 from .counting import unrolled
 from .forms import FALSE, NULL, TRUE, Form, Goal, Items, Kind, Members
 from .goals import fields
+from .keys import MOST_KEYS, Choice
 from .normal import Normaliser
 from .notation import QUOTE, Notation, json_notation
 from .strings import Strings, encodable, encoded
 
-__all__ = ["Builder"]
+__all__ = ["Builder", "obliged"]
 
 _LITERALS = ((FALSE, b"false"), (NULL, b"null"), (TRUE, b"true"))
-_FINITE_KEYS = 1024
 _NUMERIC = b"-0123456789"
 _FIRST = {
     "null": b"n", "boolean": b"tf", "string": b'"', "number": _NUMERIC, "integer": _NUMERIC,
@@ -54,7 +69,8 @@ class Builder:
         with self.lock:
             node = self._nodes.get(goal)
             if node is None:
-                nodes = self._alternatives(self.normaliser.settled(goal))
+                with timed(self.normaliser.document.limits):
+                    nodes = self._alternatives(self.normaliser.settled(goal))
                 assert nodes, "only inhabited goals have nodes"
                 node = self._nodes[goal] = nodes[0] if len(nodes) == 1 else Union(tuple(nodes))
             return node
@@ -83,8 +99,9 @@ class Builder:
         if (form.numbers.values or form.numbers.clauses) and not self.normaliser.numerals.is_empty(form.numbers):
             number = self._numbers.get(form.numbers)
             if number is None:
-                automaton = self.notation.number(self.normaliser.numerals.automaton(form.numbers))
-                number = self._numbers[form.numbers] = Lexeme(dfa=automaton)
+                finite = self.normaliser.repeats.met and not self.normaliser.repeats.endless_numbers(form.numbers)
+                dfa = self.notation.number(self.normaliser.numerals.automaton(form.numbers))
+                number = self._numbers[form.numbers] = Lexeme(dfa=dfa, finite=finite)
             nodes.append(number)
         return nodes
 
@@ -94,8 +111,11 @@ class Builder:
 
     def objects(self, form: Form) -> list[Node]:
         inhabited = self.normaliser.emptiness.members
-        layout = self.notation.object_layout
-        return [Frame(layout, self.shape(members, self.later)) for members in form.objects if inhabited(members)]
+        return [
+            Frame(obliged(self.notation.object_layout, members), self.shape(members, self.later))
+            for members in form.objects
+            if inhabited(members)
+        ]
 
     # strings
 
@@ -131,7 +151,13 @@ class Builder:
         inhabited = self.normaliser.emptiness.inhabited
         if items.contains or items.automaton is not None:
             automaton = self.normaliser.algebra.counting(items)
-            return Frame(unrolled(self.notation.array_layout, automaton, inhabited, self.later))
+            layout = self.notation.array_layout
+            if items.unique is None:
+                return Frame(unrolled(layout, automaton, inhabited, self.later))
+            layout = unrolled(layout, automaton, inhabited, self.later, Select.ITEM)
+            return Frame(layout, ArrayShape(unique=True, endless=True))
+        if self.normaliser.repeats.is_of_strings(items):
+            return self._distinct_strings(items)
         high = items.high
         prefix: list[Node] = []
         for i, goal in enumerate(items.prefix):
@@ -144,45 +170,81 @@ class Builder:
             rest = self.later(items.rest)
         if rest is None:
             high = len(prefix) if high is None else min(high, len(prefix))
-        return Frame(self.notation.array_layout, ArrayShape(tuple(prefix), rest, items.low, high))
+        shape = ArrayShape(tuple(prefix), rest, items.low, high)
+        if items.unique is not None:
+            shape.unique = True
+            shape.endless = all(map(self.normaliser.repeats.endless, (*items.prefix, *([items.rest] if rest else []))))
+        return Frame(self.notation.array_layout, shape)
+
+    def _distinct_strings(self, items: Items) -> Node:
+        """An array of different strings."""
+        strings = self.normaliser.form(items.rest).strings
+        clauses = replace(strings, words=frozenset())
+        extra = self.normaliser.lexicon.whole(clauses) if strings.clauses else None
+        if extra is not None and extra.is_empty:
+            extra = None
+        return self.notation.distinct(tuple(sorted(encoded(strings.words))), extra, items.low, items.high)
 
     # objects
 
     def shape(self, members: Members, value: Callable[[Goal], Node]) -> ObjectShape:
         """What the members of an object must be. value: the node of a goal."""
         normaliser = self.normaliser
-        inhabited, member = normaliser.emptiness.inhabited, normaliser.algebra.member
+        inhabited = normaliser.emptiness.inhabited
         members = normaliser.closed(members)
-        extra, goals = normaliser.keys.undeclared(members, inhabited)
-        order: dict[str, Goal] = {}
+        extra, choices = normaliser.keys.undeclared(members, inhabited)
+        order: dict[str, Choice] = {}
         for key in (*members.declared, *members.required):
             if key not in order and encodable(key):
-                order[key] = member(members, key)
-        if extra is not None and (members.names or any(rule.patterns for rule in members.rules)):
-            finite = words(extra, _FINITE_KEYS + len(order))
+                order[key] = normaliser.variants(members, key)
+        if extra is not None and extra is not ANY_STRING and extra is not normaliser.lexicon.keys:
+            finite = words(extra, MOST_KEYS + len(order))
             if finite is not None:
                 for word in finite:
-                    order.setdefault(word.decode(), goals[extra.label(word)])
-                extra = None
+                    order.setdefault(word.decode(), choices[extra.label(word)])
+                extra, choices = None, []
+        many = set(range(len(choices)))
+        if members.some and extra is not None:
+            listed, many = normaliser.keys.listed(members, inhabited)
+            order.update((key, choices[label]) for key, label in listed.items())
+        possible = {key: inhabited(choice[0]) for key, choice in order.items()}
         rank = {key: i for i, key in enumerate(order)}
-        entries = []
-        for key, goal in order.items():
-            node = value(goal) if inhabited(goal) else None
-            if node is not None or extra is not None:
-                entries.append((key.encode(), node, key in members.required, rank[key]))
-        entries.sort(key=lambda entry: entry[0])
-        keys, values, required, ranks = zip(*entries, strict=True) if entries else ((), (), (), ())
-        return ObjectShape(
-            keys,
-            values,
-            required,
-            ranks if self.ordered else None,
+        kept = sorted((k for k in order if possible[k] or extra is not None), key=str.encode)
+
+        def maybe(goal: Goal) -> Node | None:
+            return value(goal) if inhabited(goal) else None
+
+        tables = [
+            Variant(
+                tuple(maybe(order[key][variant]) for key in kept),
+                tuple(
+                    maybe(choice[variant]) if label in many or not variant else None
+                    for label, choice in enumerate(choices)
+                ),
+            )
+            for variant in range(1 << len(members.some))
+        ]
+        plain = tables[0]
+        shape = ObjectShape(
+            tuple(key.encode() for key in kept),
+            plain.values,
+            tuple(key in members.required for key in kept),
+            tuple(rank[key] for key in kept) if self.ordered else None,
             extra,
-            tuple(map(value, goals)) if extra is not None else (),
+            tuple(node for node in plain.extra_values if node is not None),
             max(members.low, 0),
             members.high,
             self.notation.keys,
+            tuple(tables[1:]),
         )
+        if normaliser.repeats.met:
+            shape.endless = tuple(normaliser.repeats.endless(order[key][0]) for key in kept)
+        return shape
+
+
+def obliged(layout: Layout, members: Members) -> Layout:
+    """The layout of an object, with its obligations."""
+    return with_obligations(layout, len(members.some)) if members.some else layout
 
 
 def first_bytes(goal: Goal) -> frozenset[int] | None:

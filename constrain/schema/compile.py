@@ -1,4 +1,4 @@
-"""`compile_schema`: the entry of the package; and its two halves, for schemas that are compiled more than once."""
+"""`compile_schema`: from a schema to the node of its grammar; and the steps on the way, for who compiles more often."""
 
 from __future__ import annotations
 
@@ -7,19 +7,20 @@ from contextlib import contextmanager
 from typing import Any
 
 from .._errors import LimitError, SchemaError, UnsatisfiableError
-from .._limits import Limits
+from .._limits import Limits, timed
 from ..automata.grammar import Node
 from .build import Builder
 from .check import scan
+from .contradiction import contradiction
 from .dialect import Draft
 from .document import Document, chosen_draft, load
-from .explain import contradiction
+from .forms import Goal
 from .normal import Normaliser
 from .options import Options
 from .report import Report
 from .signals import InProgress
 
-__all__ = ["compile_schema", "normalise", "scanned"]
+__all__ = ["compile_schema", "normalise", "normalised", "scanned"]
 
 
 def compile_schema(
@@ -32,6 +33,7 @@ def compile_schema(
     formats: str = "assert",
     numbers: str = "canonical",
     lenient: bool = False,
+    openapi: bool = False,
     registry: Any = None,
     limits: Limits | None = None,
 ) -> tuple[Node, Report]:
@@ -47,24 +49,29 @@ def compile_schema(
     numbers:               spelling of numbers, "canonical" or "any".
     lenient:               keywords that cannot be enforced have no effect and are reported as relaxed, instead of
     an error.
+    openapi:               OpenAPI's `nullable` and `discriminator` are read; else the report notes them.
     registry:              a `referencing.Registry` with the documents that references outside the schema need.
 
     Raises SchemaError (malformed, or not enforceable), UnsatisfiableError (no value satisfies it), LimitError,
     ValueError (options).
     """
-    options = Options(whitespace, property_order, additional_properties, formats, numbers, lenient)
-    document = scanned(schema, draft=draft, registry=registry, limits=limits)
-    normaliser = normalise(document, options)
-    with _clear_errors(document):
-        return Builder(normaliser).node(normaliser.root), document.report
+    limits = limits or Limits()
+    options = Options(whitespace, property_order, additional_properties, formats, numbers, lenient, openapi)
+    with timed(limits):
+        document = scanned(schema, draft=draft, registry=registry, limits=limits, openapi=openapi)
+        normaliser = normalise(document, options)
+        with _clear_errors(document):
+            return Builder(normaliser).node(normaliser.root), document.report
 
 
-def scanned(schema: Any, *, draft: str | int | Draft | None, registry: Any, limits: Limits | None) -> Document:
+def scanned(
+    schema: Any, *, draft: str | int | Draft | None, registry: Any, limits: Limits | None, openapi: bool = False
+) -> Document:
     """The document of a schema, checked and indexed. Raises SchemaError, LimitError."""
     limits = limits or Limits()
     report = Report()
     try:
-        document = Document(load(schema, limits), chosen_draft(draft), registry, limits, report)
+        document = Document(load(schema, limits), chosen_draft(draft), registry, limits, report, openapi)
         scan(document)
     except RecursionError:
         raise LimitError("max_depth", limits.max_depth, "nesting of the schema") from None
@@ -78,7 +85,7 @@ def normalise(document: Document, options: Options, report: Report | None = None
 
     Raises SchemaError, UnsatisfiableError, LimitError.
     """
-    with _clear_errors(document):
+    with timed(document.limits), _clear_errors(document):
         normaliser = Normaliser(document, options, document.limits, report or document.report)
         root = normaliser.root
         if document.hard or options.lenient:
@@ -97,3 +104,12 @@ def _clear_errors(document: Document) -> Iterator[None]:
         raise SchemaError("", "$ref", "refers to itself without any structure in between") from None
     except RecursionError:
         raise LimitError("max_depth", document.limits.max_depth, "nesting of schemas about one value") from None
+
+
+def normalised(
+    schema: Any, options: Options, draft: str | int | Draft | None, registry: Any, limits: Limits
+) -> tuple[Normaliser, Goal]:
+    """What a compilation starts from: the document read, checked and indexed, and the goal of its root."""
+    document = scanned(schema, draft=draft, registry=registry, limits=limits, openapi=options.openapi)
+    normaliser = Normaliser(document, options, limits, document.report)
+    return normaliser, normaliser.root
