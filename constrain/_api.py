@@ -194,8 +194,8 @@ def compile_structural_tag(
 ) -> Grammar:
     """A structural tag in the published format of XGrammar and vLLM: a dict or JSON text (docs/grammars.md).
 
-    whitespace: of JSON values, as in compile_json_schema. Their members come in the order of the schema, unless a format
-    says `any_order`.
+    whitespace: of JSON values, as in compile_json_schema. Their members come in the order of the schema, unless a
+    format says `any_order`.
 
     Raises SchemaError (JSON pointer into `spec`), UnsatisfiableError, LimitError.
     """

@@ -1,7 +1,7 @@
 """Context-free grammars, in whatever notation, to nodes of the engine.
 
-The engine reads from the left with parallel threads, so ambiguity is no trouble; a rule that begins with itself would call
-itself for ever. The way of a grammar:
+The engine reads from the left with parallel threads, so ambiguity is no trouble; a rule that begins with itself would
+call itself for ever. The way of a grammar:
 
     check        every name is defined; what is not used, or has no words, is noted
     fold         rules that are regular by themselves go into those that use them (`expressions`)
@@ -180,8 +180,8 @@ class _Compiler:
     def solve(self, component: list[str]) -> None:
         """Rules that begin with each other: X = (what does not begin so) then any of what may follow each finished one.
 
-        With X = Y a | b and so on, a left-linear system, the words of X begin with some b of the component; when a rule Y
-        is finished there, what follows Y at the beginning of a rule Z finishes Z in turn, until X is finished.
+        With X = Y a | b and so on, a left-linear system, the words of X begin with some b of the component; when a rule
+        Y is finished there, what follows Y at the beginning of a rule Z finishes Z in turn, until X is finished.
         """
         members = set(component)
         size = sum(self.machines[name].size for name in component)

@@ -1,7 +1,7 @@
 """Grammars in the language of Lark, from the trees of the `lark` package to rules.
 
-A terminal stands for the whole regular language of its pattern: which of its words a lexer would prefer is no matter, and
-neither are priorities. Ignored text may stand before, between and after terminals.
+A terminal stands for the whole regular language of its pattern: which of its words a lexer would prefer is no matter,
+and neither are priorities. Ignored text may stand before, between and after terminals.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ T = TypeVar("T")
 def compile_text(
     text: str, vocab: Vocabulary | None, start: str, limits: Limits, report: Report
 ) -> tuple[Built, frozenset[int]]:
-    """The grammar, and the control tokens that it names. Raises GrammarError, LimitError; ImportError without `lark`."""
+    """The grammar, and the control tokens that it names. Raises GrammarError, LimitError; ImportError without `lark`.
+    """
     if not isinstance(text, str):
         raise GrammarError(f"a grammar must be text, not {type(text).__name__}")
     if len(text) > limits.max_source_bytes:

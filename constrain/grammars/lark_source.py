@@ -27,7 +27,9 @@ _NAMED = compile_re(r"'(\w+)'|: (\w+)\)?$|\((\w+)\)$")
 
 
 class Definition(NamedTuple):
-    """name; params: of a template; tree: None where it was only declared; at: position in the source, None if imported."""
+    """name; params: of a template; tree: None where it was only declared; at: position in the source, None if
+    imported.
+    """
 
     name: str
     params: tuple[str, ...]
@@ -37,7 +39,8 @@ class Definition(NamedTuple):
 
 
 class LarkSource:
-    """rules, terminals, ignored: what `lark` finds in `text`; extensions: by the names of the rules that stand for them.
+    """rules, terminals, ignored: what `lark` finds in `text`; extensions: by the names of the rules that stand for
+    them.
 
     Raises GrammarError, LimitError; ImportError without the package.
     """

@@ -3,8 +3,8 @@
     {"type": "structural_tag", "format": {"type": "triggered_tags", "triggers": ["<function="], "tags": [...]}}
 
 The older form with `structures` and `triggers` is read too, and so is one tag by itself: {"tag": "search", "schema": {...}}
-or {"start_tag": ..., "end_tag": ..., "schema": ...}. What free text must not contain, ends of the tag around it among it,
-it does not contain; an end or a trigger counts at its first occurrence, as a parser would see it.
+or {"start_tag": ..., "end_tag": ..., "schema": ...}. What free text must not contain, ends of the tag around it among
+it, it does not contain; an end or a trigger counts at its first occurrence, as a parser would see it.
 """
 
 from __future__ import annotations
@@ -418,7 +418,8 @@ class _Reader:
         return self.loop(choice(calls), choice(first), tail, self.closed(EMPTY, close), loop=loop, must=must)
 
     def loop(self, call: Expr, first: Expr, tail: Expr, end: Expr, *, loop: bool, must: bool) -> Expr:
-        """Calls with free text before each, and after the last where they go on; with `must` one stands at the start."""
+        """Calls with free text before each, and after the last where they go on; with `must` one stands at the start.
+        """
         if not loop:
             return sequence([first, end]) if must else choice([tail, sequence([call, end])])
         more = sequence([repetition(call, 0, None), tail])

@@ -58,8 +58,8 @@ class Tokens:
     def all_but(self, tokens: Iterable[str | int], least: int, limits: Limits) -> Expr:
         """A run of tokens, at least `least` (0 or 1), that are none of these: text, and other control tokens.
 
-        Only control tokens can be left out, since the text of an ordinary one can be written with others. EOS ids end the
-        output and are never part of a run.
+        Only control tokens can be left out, since the text of an ordinary one can be written with others. EOS ids end
+        the output and are never part of a run.
         """
         excluded = list(tokens)
         if self.vocab is None:

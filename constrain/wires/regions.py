@@ -354,8 +354,10 @@ def _options(wire: Wire, options: Options, settings: Settings) -> Options:
     if spelled == "forbid":
         thinking = (wire.reasoning.open.text, wire.reasoning.close.text) if wire.reasoning else ()
         forbidden += [text for text in wire.controls if text not in thinking]
-    key_pattern = BARE_KEYS if isinstance(body, KeyValueBody) else None
-    return replace(options, without=tuple(dict.fromkeys(forbidden)), key_pattern=key_pattern)
+    without = tuple(dict.fromkeys(forbidden))
+    if isinstance(body, KeyValueBody):
+        return replace(options, without=without, key_pattern=BARE_KEYS, json=False)
+    return replace(options, without=without)
 
 
 def _name_ends(wire: Wire, options: Options) -> re.Pattern[str] | None:
