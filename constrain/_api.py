@@ -80,9 +80,10 @@ def compile_regex(
     """
     from ._errors import UnsatisfiableError
     from .automata.grammar import Lexeme
+    from .grammars.leaves import without_nul
     from .languages.pattern import compile_pattern
 
-    dfa = compile_pattern(pattern, dialect=dialect, search=False, limits=limits or Limits())
+    dfa = without_nul(compile_pattern(pattern, dialect=dialect, search=False, limits=limits or Limits()))
     if dfa.is_empty:
         raise UnsatisfiableError("", f"no text matches the pattern {pattern!r}")
     return Grammar(Lexeme(dfa=dfa), vocab, limits=limits)
@@ -136,8 +137,8 @@ def compile_structural_tag(
 ) -> Grammar:
     """A structural tag in the published format of XGrammar and vLLM: a dict or JSON text (docs/grammars.md).
 
-    whitespace: of JSON values, as in compile_json_schema. Their members come in the order of the schema, unless a format
-    says `any_order`.
+    whitespace: of JSON values, as in compile_json_schema. Their members come in the order of the schema, unless a
+    format says `any_order`.
 
     Raises SchemaError (JSON pointer into `spec`), UnsatisfiableError, LimitError.
     """
