@@ -75,18 +75,26 @@ Y_PREFIX_COUNT, Y_PREFIX, Y_REST, Y_MIN, Y_MAX, Y_SIZE = 0, 1, 2, 3, 4, 5
 
 # arena: header
 A_TOP, A_OUT, A_STATUS, A_NEED, A_BEGIN, A_END, A_POS, A_TOKENS, A_WANTED, A_WALK, A_WHOLE_KEYS = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10
+A_SET_COUNT = 11  # sets of configurations that the walk under way keeps
 A_FIRST = 16  # 8 ints: the bytes that can come first
 A_NEEDED, NEED_CAP = 24, 64  # addresses of stubs that a step wanted
 A_CURRENT = A_NEEDED + NEED_CAP
 CW = 12
 SCRATCH_CAP = 96
 A_SCRATCH = A_CURRENT + CW
-ARENA = A_SCRATCH + SCRATCH_CAP * CW
+A_SETS, SET_LISTS = A_SCRATCH + SCRATCH_CAP * CW, 64  # the first sets of so many linked lists, by their hashes
+ARENA = A_SETS + SET_LISTS
 
 # arena: rows
 R_NODE, R_STATE, R_REGS, R_PARENT, R_LEVEL, R_HASH, R_SIZE = 0, 1, 2, 3, 4, 5, 7
 G_COUNT, G_KEY, G_MISSING, G_EXTRAS, G_EXTRA, G_BITS = 0, 1, 2, 3, 4, 5
 X_NEXT, X_HASH, X_BYTES, X_DATA = 0, 1, 2, 3
+# a set of configurations that a walk keeps: next, configurations from .. to, hash (two ints), then per byte the set that it
+# leads to (0: not known yet, NOTHING, LOOSE_END: one that is not kept)
+Q_NEXT, Q_FROM, Q_TO, Q_HASH, Q_TARGETS = 0, 1, 2, 3, 5
+Q_SIZE = Q_TARGETS + 256
+NOTHING, LOOSE_END = -1, -2
+MANY_SETS = 1000  # sets that one walk keeps
 
 # configuration; a frame keeps its whitespace run where a lexeme keeps its interval of words
 NODE, STATE, LO, HI, DEPTH, ESC, CHARS, HASH, TEXT, REGS, PARENT, LEVEL = range(12)
