@@ -212,7 +212,7 @@ class _Compiler:
         """Rules to write out next; none of them uses another."""
         uses = Counter(letter for m in self.machines.values() for _, letter, _ in m.moves() if isinstance(letter, str))
         calls = {name: {x for x in letters_of(m) if isinstance(x, str)} for name, m in self.machines.items()}
-        growth = {name: (uses[name] - 1) * machine.size for name, machine in self.machines.items()}
+        growth = {name: (uses[name] - (name != self.start)) * m.size for name, m in self.machines.items()}
         users: dict[str, list[str]] = {name: [] for name in self.machines}
         for user, called in calls.items():
             for name in called:

@@ -141,8 +141,8 @@ class _Reader:
         try:
             found = PrepareLiterals().transform(tree).children[0]
         except (LarkError, AssertionError, ValueError) as error:
-            reason = str(error).strip().splitlines()[0] if str(error).strip() else "two single characters are needed"
-            raise self.source.fail(reason, at) from None
+            reason = str(getattr(error, "orig_exc", error)).strip() or "a range needs two single characters"
+            raise self.source.fail(reason.splitlines()[0], at) from None
         if isinstance(found, PatternStr) and not found.flags:
             if any("\ud800" <= char <= "\udfff" for char in found.value):
                 raise self.source.fail("a surrogate is no character", at)

@@ -78,7 +78,10 @@ class LarkSource:
             cause = error if isinstance(error, UnexpectedInput) else error.__context__
             if isinstance(cause, UnexpectedInput):
                 at = self._extended.position(cause.pos_in_stream or 0)
-                raise self.fail(_reason(error).split(", at line")[0].split(" at line")[0], at) from None
+                reason = _reason(error).split(", at line")[0].split(" at line")[0]
+                if reason.startswith("Unexpected token"):
+                    reason = f"unexpected {str(getattr(cause, 'token', '')) or 'end'!r}"
+                raise self.fail(reason, at) from None
             reason = _reason(error)
             named = _NAMED.search(reason)
             raise self.fail(reason, self.used_at(next(filter(None, named.groups()))) if named else None) from None
