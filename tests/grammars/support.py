@@ -11,7 +11,8 @@ from constrain import Grammar, Vocabulary
 from constrain.automata.grammar import symbol
 
 PIECES = (
-    b"n+", b"+n", b"n+n", b"(n", b"))", b"ab", b"aab", b"ba", b"if", b" if", b"in", b"int", b" x", b"  ", b"\n", b"xa", b"01",
+    b"n+", b"+n", b"n+n", b"(n", b"))", b"ab", b"aab", b"ba", b"if", b" if", b"in", b"int", b" x", b"  ", b"\n", b"xa",
+    b"01",
     b'"a', b'":', b"{\"", b"\xc3", b"\xa9", "é".encode(), b"</", b"</f", b">\n", b"<f", b"<f=", b"a>1", b"1</f>",
 )  # fmt: skip
 EOS = 256 + len(PIECES)

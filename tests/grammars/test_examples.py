@@ -19,7 +19,7 @@ VALID = {
     "sql": [
         "SELECT * FROM t;",
         "SELECT name, COUNT(*) AS n FROM users AS u LEFT JOIN orders AS o ON u.id = o.user_id "
-        "WHERE u.age >= 18 AND NOT u.active IS NULL GROUP BY name HAVING COUNT(*) > 3 ORDER BY n DESC LIMIT 10 OFFSET 2;",
+        "WHERE u.age >= 18 AND NOT u.active IS NULL GROUP BY name HAVING COUNT(*) > 3 ORDER BY n DESC LIMIT 10;",
         "SELECT CASE WHEN p < 10 THEN 'it''s' ELSE 'x' END FROM (SELECT * FROM q) AS p WHERE a IN (1, 2) -- end\n;",
         "SELECT 1 FROM a UNION ALL SELECT 2 FROM b;",
     ],

@@ -1,4 +1,4 @@
-"""Grammars in Lark's language: its constructs, what is added to them, errors, and membership as Lark's own parser has it."""
+"""Grammars in Lark's language: constructs, what is added, errors, and membership as Lark's own parser has it."""
 
 from __future__ import annotations
 
@@ -45,7 +45,12 @@ class TestSyntax:
         ]
 
     def test_templates(self) -> None:
-        text = 'start: list{A, ","} pair{list{"x", ";"}}\nlist{item, sep}: item (sep item)*\npair{p}: "<" p p ">"\nA: /[a-c]/'
+        text = """
+start: list{A, ","} pair{list{"x", ";"}}
+list{item, sep}: item (sep item)*
+pair{p}: "<" p p ">"
+A: /[a-c]/
+"""
         check(text, ["a,b<xx>", "a<x;xx>"], ["a,<xx>", "a<x>"])
 
     def test_a_template_that_uses_itself(self) -> None:
@@ -56,7 +61,13 @@ class TestSyntax:
             compile_lark('start: t{"a"}\nt{x}: "(" t{t{x}} ")" | x')
 
     def test_imports(self) -> None:
-        text = "start: NUMBER WORD STR\n%import common.NUMBER\n%import common (WORD, WS)\n%import common.ESCAPED_STRING -> STR\n%ignore WS"
+        text = """
+start: NUMBER WORD STR
+%import common.NUMBER
+%import common (WORD, WS)
+%import common.ESCAPED_STRING -> STR
+%ignore WS
+"""
         check(text, ['1.5e3 ab "c\\"d"', '1ab""'], ['1 ab "c" d"', "ab"])
 
     def test_overriding_and_extending_an_import(self) -> None:
@@ -115,7 +126,13 @@ class TestIgnoredText:
 
 class TestExtensions:
     def test_a_schema_stands_for_its_values(self) -> None:
-        text = 'start: "call " body "!"\nbody: %json {\n  "type": "object", "properties": {"a": {"type": "integer"}},\n  "required": ["a"]\n}'
+        text = """
+start: "call " body "!"
+body: %json {
+  "type": "object", "properties": {"a": {"type": "integer"}},
+  "required": ["a"]
+}
+"""
         check(text, ['call {"a": 1}!', 'call {"b":"}","a":2}!'], ["call {}!", 'call {"a": "x"}!'])
 
     def test_control_tokens_by_name_and_id(self) -> None:
@@ -213,7 +230,7 @@ class TestErrors:
 
 
 def compare(seeds: range) -> int:
-    """Membership of texts of random grammars, valid and mutated, in Lark's Earley parser and here; how many are members."""
+    """Membership of texts of random grammars, valid and mutated, in Lark's parser and here; how many are members."""
     members = 0
     for seed in seeds:
         rng = random.Random(seed)
