@@ -91,11 +91,12 @@ def compile_regex(
     """
     from ._errors import UnsatisfiableError
     from .automata.grammar import Lexeme
+    from .grammars.leaves import without_nul
     from .languages.pattern import compile_pattern
 
     limits = limits or Limits()
     with timed(limits):
-        dfa = compile_pattern(pattern, dialect=dialect, search=False, limits=limits)
+        dfa = without_nul(compile_pattern(pattern, dialect=dialect, search=False, limits=limits))
     if dfa.is_empty:
         raise UnsatisfiableError("", f"no text matches the pattern {pattern!r}")
     return Grammar(Lexeme(dfa=dfa), vocab, limits=limits)

@@ -67,9 +67,19 @@ def mix(h, x):
 
 
 @kernel("A i i -> v")
+def store_hash_at(A, place, h):
+    A[place] = h & 0x7FFFFFFF
+    A[place + 1] = h >> 31
+
+
+@kernel("A i -> i")
+def load_hash_at(A, place):
+    return A[place] | (A[place + 1] << 31)
+
+
+@kernel("A i i -> v")
 def store_hash(A, row, h):
-    A[row + R_HASH] = h & 0x7FFFFFFF
-    A[row + R_HASH + 1] = h >> 31
+    store_hash_at(A, row + R_HASH, h)
 
 
 @kernel("A i -> i")
@@ -77,7 +87,7 @@ def load_hash(A, row):
     """Hash of an arena row; a fixed one below the outermost frame."""
     if row < 0:
         return 1
-    return A[row + R_HASH] | (A[row + R_HASH + 1] << 31)
+    return load_hash_at(A, row + R_HASH)
 
 
 @kernel("i i i -> i")

@@ -166,11 +166,11 @@ def quotient(machine: Machine) -> Machine:
     for source, _, target in machine.moves():
         before[target].add(source)
     sizes = {number: block.count(number) for number in set(block)}
-    ahead_of: dict[int, object] = {}
+    ahead_of: dict[int, frozenset[tuple[Letter, int]]] = {}
     dirty: Iterable[int] = range(machine.size)
     count = 2
     while dirty:
-        groups: dict[int, dict[object, list[int]]] = {}
+        groups: dict[int, dict[frozenset[tuple[Letter, int]], list[int]]] = {}
         for state in dirty:
             ahead = frozenset((x, block[t]) for x, targets in machine.edges[state].items() for t in targets)
             groups.setdefault(block[state], {}).setdefault(ahead, []).append(state)

@@ -66,8 +66,8 @@ class Tokens:
             if not all(isinstance(token, str) for token in excluded):
                 raise ValueError("a token id needs a vocabulary")
             names = [syntax.text(str(token)) for token in excluded]
-            found = compile_node(syntax.alternatives(names), search=True, limits=limits)
-            return Language(difference(ANY_STRING, found, limits), min_chars=least)
+            named = compile_node(syntax.alternatives(names), search=True, limits=limits)
+            return Language(difference(ANY_STRING, named, limits), min_chars=least)
         ids = set()
         for token in excluded:
             found = self.identity(token)
