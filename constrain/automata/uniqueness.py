@@ -292,6 +292,26 @@ def can_differ(P, A, C, T, row):
     return True
 
 
+@kernel("P A C i -> b")
+def in_doubt(P, A, C, row):
+    """Whether what a configuration reads may decide whether an item can end unlike earlier ones: no frame around it,
+    inside
+    the item, can go on for ever."""
+    start = C[row + PARENT]
+    frame = A[start + R_UNIQUE] if start >= 0 else 0
+    while frame != 0:
+        if A[A[frame + R_REGS] + U_ITEMS] != 0:
+            here, sure = start, False
+            while here != frame and not sure:
+                sure = endless_frame(P, A, A[here + R_NODE], A[here + R_REGS])
+                here = A[here + R_PARENT]
+            if not sure:
+                return True
+        above = A[frame + R_PARENT]
+        frame = A[above + R_UNIQUE] if above >= 0 else 0
+    return False
+
+
 @kernel("P A C i i -> b")
 def endless_until(P, A, C, row, frame):
     """Whether the item under way in the unique array at arena row `frame` surely has infinitely many values to become.
