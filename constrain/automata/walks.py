@@ -404,9 +404,12 @@ def string_way(desc, P, A, C, row, alone):
     if C[row + TEXT] >= 0 and A[A[C[row + PARENT] + R_REGS] + G_EXTRA] != P[P[node + L_SHAPE] + O_ALL_LABELS]:
         return PLAIN  # only keys of some labels
     unique = in_unique(A, C[row + PARENT])
-    if unique and in_doubt(P, A, C, row):
+    if unique and in_doubt(P, A, C, octets(desc, E_TEXT), row):
         endless = anything and (counted == UNCOUNTED or (counted == LOOSE and most < 0))
-        return READY if endless and C[row + TEXT] < 0 else PLAIN
+        if not endless and not (anything and counted == LOOSE and most - C[row + CHARS] > 2 * REACH):
+            return PLAIN
+        if C[row + TEXT] >= 0:
+            return PLAIN
     if counted != UNCOUNTED:
         if words_left or counted == TIGHT or desc[E_LONG_TAILS] > 1:
             return PLAIN
