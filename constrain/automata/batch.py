@@ -33,9 +33,12 @@ def fill_batch(
     array = mask_array(bitmask, max(m._index.words for m in matchers))
     if len(places) and (places.min() < 0 or places.max() >= len(array)):
         raise IndexError(f"rows {places.min()}..{places.max()} of a bitmask with {len(array)} rows")
-    if not all(m.is_constraining for m in matchers):
-        for matcher, place in zip(matchers, places.tolist(), strict=True):
-            matcher.fill_next_token_bitmask(array, place)
+    apart = [i for i, m in enumerate(matchers) if not m._in_engine]
+    if apart:
+        for i in apart:
+            matchers[i].fill_next_token_bitmask(array, int(places[i]))
+        together = [i for i, m in enumerate(matchers) if m._in_engine]
+        fill_batch([matchers[i] for i in together], array, places[together].tolist(), threads)
         return
     descriptors = np.array([m._desc.ctypes.data for m in matchers], np.int64)
     statuses: NDArray[np.int32] = np.zeros(len(matchers), np.int32)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from .grammar import Call, Frame, Lexeme, Node, ObjectShape, Select, Skin, Union, resolve
+from .grammar import SYMBOL, Call, Frame, Lexeme, Node, ObjectShape, Select, Skin, Union, resolve
 from .oracle import Items, Members, Oracle, Thread, callee, key_lexeme
 
-__all__ = ["Rejection", "explain"]
+__all__ = ["Rejection", "explain", "rejection"]
 
 _NAMES = {
     ord('"'): "a quote",
@@ -48,9 +48,16 @@ def explain(oracle: Oracle, data: bytes) -> Rejection | None:
     threads, used = oracle.run(data)
     if used == len(data) and oracle.is_accepting(threads):
         return None
+    return rejection(oracle, threads, data, used)
+
+
+def rejection(
+    oracle: Oracle, threads: list[Thread], data: bytes, used: int, names: Mapping[int, str] | None = None
+) -> Rejection:
+    """Why `threads`, which have read `data` up to `used`, cannot go on. names: of the control tokens, by id."""
     got = _describe_at(data, used) if used < len(data) else "the end"
     ready = dict.fromkeys(u for thread in threads for u in oracle.closure(thread))
-    expected = dict.fromkeys(e for thread in ready for e in _expected(oracle, thread))
+    expected = dict.fromkeys(e for thread in ready for e in _expected(oracle, thread, names or {}))
     return Rejection(used, _pointer(threads), got, tuple(expected)[: 2 * _SHOWN])
 
 
@@ -111,7 +118,7 @@ def _is_between(thread: Thread) -> bool:
     return not awaits_value and all(byte != ord(":") for byte, _ in state.edges)
 
 
-def _expected(oracle: Oracle, thread: Thread) -> Iterator[str]:
+def _expected(oracle: Oracle, thread: Thread, names: Mapping[int, str]) -> Iterator[str]:
     node = thread.node
     if node is None:
         yield "the end"
@@ -124,7 +131,8 @@ def _expected(oracle: Oracle, thread: Thread) -> Iterator[str]:
         for byte, target in thread.layout_state.edges:
             if oracle._enter_state(thread, target) is not None:
                 with_key = missing and byte == ord(",")
-                yield describe_byte(byte) + (f" and the required {_keys(missing)}" if with_key else "")
+                name = describe_byte(byte) if byte < SYMBOL else names.get(byte - SYMBOL, f"token {byte - SYMBOL}")
+                yield name + (f" and the required {_keys(missing)}" if with_key else "")
     elif thread.place.state == 0:
         yield from _describe(node.node)  # type: ignore[attr-defined]
 
@@ -230,7 +238,8 @@ def _quoted(words: tuple[bytes, ...]) -> list[str]:
 
 
 def _text(word: bytes) -> str:
-    return f"'{word.decode('utf-8', 'replace')}'"
+    text = word.decode("utf-8", "replace")
+    return "'" + "".join(char if char.isprintable() else repr(char)[1:-1] for char in text) + "'"
 
 
 def _listed(parts: Sequence[str], last: str = "or") -> str:

@@ -293,8 +293,10 @@ class Oracle:
                 registers = Members() if isinstance(node.shape, ObjectShape) else Items()
             unique = isinstance(node.shape, ArrayShape) and node.shape.unique
             depth = parent.depth + 1
-            thread = Thread(node, Place(), registers, parent, depth, depth if unique else parent.unique)
-            yield from self._consume(thread, byte)
+            begun = Thread(node, Place(), registers, parent, depth, depth if unique else parent.unique)
+            for thread in self.closure(begun):
+                if thread.node is node and thread.parent is parent:  # what begins with a call that matches nothing
+                    yield from self._consume(thread, byte)
 
     def _enter_state(self, thread: Thread, target: int) -> Thread | None:
         """The frame in another layout state, if that state's guard lets it in."""

@@ -1,4 +1,5 @@
-"""The command line: `constrain check`, `constrain sample`, `constrain warmup`, `constrain --version`.
+"""The command line: `constrain check`, `constrain sample`, `constrain tools`, `constrain warmup`, `constrain
+--version`.
 
 sources   reads what the command names: files, standard input, JSON; says what is unusable about it
 counts    sizes of a schema
@@ -7,6 +8,7 @@ masks     what a tokenizer's masks are like: how many tokens are allowed, how lo
 check     the command itself: from the options to a `Result`
 output    a `Result` as text or as JSON
 sample    random outputs
+tools     `constrain tools`: the calls in a transcript, and where it leaves its format
 """
 
 from __future__ import annotations
@@ -24,6 +26,13 @@ exit codes:
   2  unusable input: an unreadable file, invalid JSON, an invalid schema, an unusable tokenizer, a wrong option
 """
 
+_TOOLS_EXIT_CODES = """\
+exit codes:
+  0  every reply is in its format, and its calls are valid for their tools
+  1  a reply leaves its format, or a call is not valid
+  2  unusable input: an unreadable file, invalid JSON, unusable tools, a wrong option
+"""
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; the exit code. SystemExit(2) on wrong options, as argparse does."""
@@ -34,6 +43,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from .sample import sample
 
         return sample(options)
+    if options.command == "tools":
+        from .tools import tools
+
+        return tools(options)
     from .check import check
     from .output import show
 
@@ -121,6 +134,7 @@ def _parser() -> argparse.ArgumentParser:
     sample.add_argument("--seed", type=int, metavar="N", help="the same seed writes the same values")
     sample.add_argument("--max-bytes", type=int, default=2000, metavar="N", help="finish each soon after N bytes")
     _add_compiling(sample)
+    _add_tools(commands)
 
     warmup = commands.add_parser("warmup", help="compile all kernels now, or load them")
     _add_tokenizer(warmup, "build the tables of this vocabulary too")
@@ -136,6 +150,37 @@ def _add_compiling(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--numbers", default="canonical", choices=["canonical", "any"])
     parser.add_argument("--lenient", action="store_true", help="relax what cannot be enforced, instead of refusing it")
     parser.add_argument("--openapi", action="store_true", help="read OpenAPI's nullable and discriminator")
+
+
+def _add_tools(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    from ..wires.markers import wire_names
+
+    tools = commands.add_parser(
+        "tools",
+        help="read the tool calls in a model's replies, and check them",
+        description="Read the tool calls in transcripts of replies, and say where one leaves its format or its tools.",
+        epilog=_TOOLS_EXIT_CODES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    tools.add_argument("--tools", required=True, metavar="FILE", help="the list of tools; - reads standard input")
+    tools.add_argument(
+        "--wire",
+        required=True,
+        action="append",
+        choices=wire_names(),
+        metavar="NAME",
+        help="the format: " + ", ".join(wire_names()) + "; repeated: any of them",
+    )
+    tools.add_argument(
+        "--text",
+        required=True,
+        action="append",
+        metavar="FILE",
+        help="a whole reply, with its control tokens spelled out; may be repeated; - reads standard input",
+    )
+    tools.add_argument("--tool-choice", default="auto", metavar="CHOICE", help="auto, required, none or a tool's name")
+    tools.add_argument("--inside-reasoning", action="store_true", help="the prompt has begun the reasoning")
+    tools.add_argument("--json", action="store_true", help="write one JSON object")
 
 
 def _add_tokenizer(parser: argparse.ArgumentParser, purpose: str) -> None:

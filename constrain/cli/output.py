@@ -11,7 +11,7 @@ from .check import Result
 from .masks import MaskStatistics, percentile
 from .verdicts import Verdict
 
-__all__ = ["show"]
+__all__ = ["print_lines", "show", "write_line"]
 
 _STYLES = {
     "accepted": "green",
@@ -21,6 +21,7 @@ _STYLES = {
     "note": "cyan",
     "entry": "bold",
     "form": "magenta",
+    "call": "cyan",
     "example": "green",
 }
 
@@ -28,11 +29,11 @@ _STYLES = {
 def show(result: Result, *, as_json: bool) -> None:
     """Write the result to standard output, and what was unusable to standard error as well."""
     for error in result.errors:
-        _write(sys.stderr, f"constrain check: {error}")
+        write_line(sys.stderr, f"constrain check: {error}")
     if as_json:
-        _write(sys.stdout, json.dumps(to_json(result), ensure_ascii=False, indent=1, default=_number))
+        write_line(sys.stdout, json.dumps(to_json(result), ensure_ascii=False, indent=1, default=_number))
     else:
-        _print(list(_lines(result)))
+        print_lines(list(_lines(result)))
 
 
 def to_json(result: Result) -> dict[str, Any]:
@@ -154,7 +155,8 @@ def _mask_lines(found: MaskStatistics) -> Iterator[str]:
     yield f"  dead end {found.dead_end}" if found.dead_end else "  no dead end met"
 
 
-def _print(lines: list[tuple[str, str]]) -> None:
+def print_lines(lines: list[tuple[str, str]]) -> None:
+    """Write (status, line) to standard output; the status colours the first word."""
     if sys.stdout.isatty():
         try:
             from rich.console import Console
@@ -170,10 +172,10 @@ def _print(lines: list[tuple[str, str]]) -> None:
                 console.print(Text.assemble(indent, (head, _STYLES.get(status, "")), blank, tail))
             return
     for _, line in lines:
-        _write(sys.stdout, line)
+        write_line(sys.stdout, line)
 
 
-def _write(stream: Any, line: str) -> None:
+def write_line(stream: Any, line: str) -> None:
     """Write a line; what the stream's encoding lacks (and lone surrogates) as escapes."""
     encoding = getattr(stream, "encoding", None) or "utf-8"
     stream.write(line.encode(encoding, "backslashreplace").decode(encoding) + "\n")

@@ -20,7 +20,7 @@ from .counting import Counting, counting
 from .forms import Contains, Form, Goal, Items, Kind, Members, Rule, Some
 from .goals import Goals, canonical, fields
 from .signals import InProgress, Refusal
-from .strings import Lexicon, encodable
+from .strings import Lexicon
 
 __all__ = ["Algebra"]
 
@@ -161,8 +161,8 @@ class Algebra:
     # objects
 
     def member(self, members: Members, key: str) -> Goal:
-        """The goal of the value under `key`; a key with lone surrogates cannot be written."""
-        if not encodable(key):
+        """The goal of the value under `key`; a key with lone surrogates, for one, cannot be written."""
+        if not self.lexicon.is_key(key):
             return self.goals.none
         for name in members.names:
             if not self.lexicon.contains(self.form(name).strings, key):

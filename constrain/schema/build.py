@@ -2,17 +2,31 @@
 
 One goal is one node, so recursion and sharing come for free. Anything that costs work sits behind a `Lazy`, with
 the bytes that its value can begin with where they are cheap to tell. Values that mention nothing (a free string,
-any JSON value) are built once per compilation.
+any JSON value) are built once per compilation. How values are written is the `Notation`'s business.
 """
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Callable
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 from .._limits import timed
-from ..automata.grammar import ArrayShape, Frame, Lazy, Lexeme, Node, ObjectShape, Select, Skin, Union, Variant
-from ..automata.json_layouts import array_layout, distinct_layout, object_layout, with_obligations
+from ..automata.grammar import (
+    ArrayShape,
+    Frame,
+    Layout,
+    Lazy,
+    Lexeme,
+    Node,
+    ObjectShape,
+    Select,
+    Union,
+    Variant,
+)
+from ..automata.json_layouts import with_obligations
 from ..languages import operations
 from ..languages.dfa import DFA
 from ..languages.operations import ANY_STRING
@@ -22,9 +36,10 @@ from .forms import FALSE, NULL, TRUE, Form, Goal, Items, Kind, Members
 from .goals import fields
 from .keys import MOST_KEYS, Choice
 from .normal import Normaliser
+from .notation import QUOTE, Notation, json_notation
 from .strings import Strings, encodable, encoded
 
-__all__ = ["Builder"]
+__all__ = ["Builder", "obliged"]
 
 _LITERALS = ((FALSE, b"false"), (NULL, b"null"), (TRUE, b"true"))
 _NUMERIC = b"-0123456789"
@@ -35,34 +50,49 @@ _FIRST = {
 
 
 class Builder:
-    def __init__(self, normaliser: Normaliser) -> None:
+    """Nodes of the goals of one compilation in one notation. `lock` guards the compilation; builders may share it."""
+
+    def __init__(
+        self, normaliser: Normaliser, notation: Notation | None = None, lock: threading.RLock | None = None
+    ) -> None:
         self.normaliser = normaliser
-        whitespace = normaliser.options.whitespace
-        self.object_layout, self.array_layout = object_layout(whitespace), array_layout(whitespace)
+        self.notation = notation or json_notation(normaliser.options.whitespace)
+        self.lock = lock or threading.RLock()
         self.ordered = normaliser.options.property_order == "schema"
+        self._nodes: dict[Goal, Node] = {}
+        self._promises: dict[Goal, Node] = {}
         self._strings: dict[Strings, list[Node]] = {}
         self._numbers: dict[Any, Node] = {}
 
     def node(self, goal: Goal) -> Node:
         """The node of an inhabited goal."""
-        if goal.node is None:
-            with timed(self.normaliser.document.limits):
-                goal.node = self._union(self._alternatives(self.normaliser.settled(goal)))
-        return goal.node  # type: ignore[no-any-return]
+        with self.lock:
+            node = self._nodes.get(goal)
+            if node is None:
+                with timed(self.normaliser.document.limits):
+                    nodes = self._alternatives(self.normaliser.settled(goal))
+                assert nodes, "only inhabited goals have nodes"
+                node = self._nodes[goal] = nodes[0] if len(nodes) == 1 else Union(tuple(nodes))
+            return node
 
     def later(self, goal: Goal) -> Node:
         """The node, or a promise of it."""
-        if goal.node is not None:
-            return goal.node  # type: ignore[no-any-return]
-        if goal.lazy is None:
-            goal.lazy = Lazy(lambda: self.node(goal), first_bytes(goal))
-        return goal.lazy  # type: ignore[no-any-return]
-
-    def _union(self, nodes: list[Node]) -> Node:
-        assert nodes, "only inhabited goals have nodes"
-        return nodes[0] if len(nodes) == 1 else Union(tuple(nodes))
+        node = self._nodes.get(goal) or self._promises.get(goal)
+        if node is None:
+            first = first_bytes(goal)
+            if first is not None and self.notation.quote != QUOTE and QUOTE in first:
+                first = first - {QUOTE} | {self.notation.quote}
+            node = self._promises[goal] = Lazy(lambda: self.node(goal), first)
+        return node
 
     def _alternatives(self, form: Form) -> list[Node]:
+        written = self._strings.get(form.strings)
+        if written is None:
+            written = self._strings[form.strings] = [self.notation.string(one) for one in self.strings(form.strings)]
+        return [*self.scalars(form), *written, *self.arrays(form), *self.objects(form)]
+
+    def scalars(self, form: Form) -> list[Node]:
+        """null, true, false, and numbers."""
         nodes: list[Node] = []
         if form.bits:
             nodes.append(Lexeme(words=tuple(word for bit, word in _LITERALS if form.bits & bit)))
@@ -70,25 +100,29 @@ class Builder:
             number = self._numbers.get(form.numbers)
             if number is None:
                 finite = self.normaliser.repeats.met and not self.normaliser.repeats.endless_numbers(form.numbers)
-                dfa = self.normaliser.numerals.automaton(form.numbers)
+                dfa = self.notation.number(self.normaliser.numerals.automaton(form.numbers))
                 number = self._numbers[form.numbers] = Lexeme(dfa=dfa, finite=finite)
             nodes.append(number)
-        nodes.extend(self._string_nodes(form.strings))
-        emptiness = self.normaliser.emptiness
-        nodes.extend(self._array(items) for items in form.arrays if emptiness.items(items))
-        nodes.extend(self._object(members) for members in form.objects if emptiness.members(members))
         return nodes
+
+    def arrays(self, form: Form) -> list[Node]:
+        inhabited = self.normaliser.emptiness.items
+        return [self._array(items) for items in form.arrays if inhabited(items)]
+
+    def objects(self, form: Form) -> list[Node]:
+        inhabited = self.normaliser.emptiness.members
+        return [
+            Frame(obliged(self.notation.object_layout, members), self.shape(members, self.later))
+            for members in form.objects
+            if inhabited(members)
+        ]
 
     # strings
 
-    def _string_nodes(self, strings: Strings) -> list[Node]:
-        nodes = self._strings.get(strings)
-        if nodes is None:
-            nodes = self._strings[strings] = self._make_strings(strings)
-        return nodes
-
-    def _make_strings(self, strings: Strings) -> list[Node]:
-        """One lexeme where one can hold it all: clauses without bounds in registers are united in one automaton."""
+    def strings(self, strings: Strings) -> list[Lexeme]:
+        """The strings themselves, as raw lexemes: one where one can hold it all, because clauses without bounds in
+        registers are united in one automaton.
+        """
         lexicon = self.normaliser.lexicon
         listed = tuple(sorted(encoded(strings.words)))
         plain: DFA | None = None
@@ -104,12 +138,12 @@ class Builder:
         if plain is not None:
             bounded.insert(0, (plain, 0, None))
         if not bounded:
-            return [Lexeme(words=listed, skin=Skin.JSON_STRING)] if listed else []
-        nodes: list[Node] = []
+            return [Lexeme(words=listed)] if listed else []
+        lexemes: list[Lexeme] = []
         for dfa, low, high in bounded:
-            nodes.append(Lexeme(listed, dfa, low, high, Skin.JSON_STRING))
+            lexemes.append(Lexeme(listed, dfa, low, high))
             listed = ()
-        return nodes
+        return lexemes
 
     # arrays
 
@@ -117,9 +151,10 @@ class Builder:
         inhabited = self.normaliser.emptiness.inhabited
         if items.contains or items.automaton is not None:
             automaton = self.normaliser.algebra.counting(items)
+            layout = self.notation.array_layout
             if items.unique is None:
-                return Frame(unrolled(self.array_layout, automaton, inhabited, self.later))
-            layout = unrolled(self.array_layout, automaton, inhabited, self.later, Select.ITEM)
+                return Frame(unrolled(layout, automaton, inhabited, self.later))
+            layout = unrolled(layout, automaton, inhabited, self.later, Select.ITEM)
             return Frame(layout, ArrayShape(unique=True, endless=True))
         if self.normaliser.repeats.is_of_strings(items):
             return self._distinct_strings(items)
@@ -139,30 +174,21 @@ class Builder:
         if items.unique is not None:
             shape.unique = True
             shape.endless = all(map(self.normaliser.repeats.endless, (*items.prefix, *([items.rest] if rest else []))))
-        return Frame(self.array_layout, shape)
+        return Frame(self.notation.array_layout, shape)
 
     def _distinct_strings(self, items: Items) -> Node:
-        """An array of different strings: an object of keys alone."""
+        """An array of different strings."""
         strings = self.normaliser.form(items.rest).strings
-        words = tuple(sorted(encoded(strings.words)))
         clauses = replace(strings, words=frozenset())
         extra = self.normaliser.lexicon.whole(clauses) if strings.clauses else None
-        nothing = Lexeme(words=(b"",))
-        shape = ObjectShape(
-            words,
-            (nothing,) * len(words),
-            (False,) * len(words),
-            None,
-            extra if extra is not None and not extra.is_empty else None,
-            (nothing,),
-            items.low,
-            items.high,
-        )
-        return Frame(distinct_layout(self.normaliser.options.whitespace), shape)
+        if extra is not None and extra.is_empty:
+            extra = None
+        return self.notation.distinct(tuple(sorted(encoded(strings.words))), extra, items.low, items.high)
 
     # objects
 
-    def _object(self, members: Members) -> Node:
+    def shape(self, members: Members, value: Callable[[Goal], Node]) -> ObjectShape:
+        """What the members of an object must be. value: the node of a goal."""
         normaliser = self.normaliser
         inhabited = normaliser.emptiness.inhabited
         members = normaliser.closed(members)
@@ -171,7 +197,7 @@ class Builder:
         for key in (*members.declared, *members.required):
             if key not in order and encodable(key):
                 order[key] = normaliser.variants(members, key)
-        if extra is not None and extra is not ANY_STRING:
+        if extra is not None and extra is not ANY_STRING and extra is not normaliser.lexicon.keys:
             finite = words(extra, MOST_KEYS + len(order))
             if finite is not None:
                 for word in finite:
@@ -184,11 +210,15 @@ class Builder:
         possible = {key: inhabited(choice[0]) for key, choice in order.items()}
         rank = {key: i for i, key in enumerate(order)}
         kept = sorted((k for k in order if possible[k] or extra is not None), key=str.encode)
+
+        def maybe(goal: Goal) -> Node | None:
+            return value(goal) if inhabited(goal) else None
+
         tables = [
             Variant(
-                tuple(self._maybe(order[key][variant]) for key in kept),
+                tuple(maybe(order[key][variant]) for key in kept),
                 tuple(
-                    self._maybe(choice[variant]) if label in many or not variant else None
+                    maybe(choice[variant]) if label in many or not variant else None
                     for label, choice in enumerate(choices)
                 ),
             )
@@ -201,18 +231,20 @@ class Builder:
             tuple(key in members.required for key in kept),
             tuple(rank[key] for key in kept) if self.ordered else None,
             extra,
-            tuple(value for value in plain.extra_values if value is not None),
+            tuple(node for node in plain.extra_values if node is not None),
             max(members.low, 0),
             members.high,
-            variants=tuple(tables[1:]),
+            self.notation.keys,
+            tuple(tables[1:]),
         )
         if normaliser.repeats.met:
             shape.endless = tuple(normaliser.repeats.endless(order[key][0]) for key in kept)
-        layout = self.object_layout
-        return Frame(with_obligations(layout, len(members.some)) if members.some else layout, shape)
+        return shape
 
-    def _maybe(self, goal: Goal) -> Node | None:
-        return self.later(goal) if self.normaliser.emptiness.inhabited(goal) else None
+
+def obliged(layout: Layout, members: Members) -> Layout:
+    """The layout of an object, with its obligations."""
+    return with_obligations(layout, len(members.some)) if members.some else layout
 
 
 def first_bytes(goal: Goal) -> frozenset[int] | None:
@@ -228,5 +260,6 @@ def first_bytes(goal: Goal) -> frozenset[int] | None:
     return _first_of((named,) if isinstance(named, str) else tuple(named))
 
 
+@lru_cache(maxsize=256)
 def _first_of(names: tuple[str, ...]) -> frozenset[int]:
     return frozenset(byte for name in names for byte in _FIRST[name])

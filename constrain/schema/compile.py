@@ -1,7 +1,9 @@
-"""`compile_schema`: from a schema to the node of its grammar."""
+"""`compile_schema`: from a schema to the node of its grammar; and the steps on the way, for who compiles more often."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from .._errors import LimitError, SchemaError, UnsatisfiableError
@@ -18,7 +20,7 @@ from .options import Options
 from .report import Report
 from .signals import InProgress
 
-__all__ = ["compile_schema", "normalised"]
+__all__ = ["compile_schema", "normalise", "normalised", "scanned"]
 
 
 def compile_schema(
@@ -55,27 +57,59 @@ def compile_schema(
     """
     limits = limits or Limits()
     options = Options(whitespace, property_order, additional_properties, formats, numbers, lenient, openapi)
+    with timed(limits):
+        document = scanned(schema, draft=draft, registry=registry, limits=limits, openapi=openapi)
+        normaliser = normalise(document, options)
+        with _clear_errors(document):
+            return Builder(normaliser).node(normaliser.root), document.report
+
+
+def scanned(
+    schema: Any, *, draft: str | int | Draft | None, registry: Any, limits: Limits | None, openapi: bool = False
+) -> Document:
+    """The document of a schema, checked and indexed. Raises SchemaError, LimitError."""
+    limits = limits or Limits()
+    report = Report()
     try:
-        with timed(limits):
-            normaliser, root = normalised(schema, options, draft, registry, limits)
-            if normaliser.document.hard or lenient:
-                normaliser.survey(root)
-            if not normaliser.emptiness.inhabited(root):
-                raise UnsatisfiableError(*contradiction(normaliser, root))
-            return Builder(normaliser).node(root), normaliser.report
+        document = Document(load(schema, limits), chosen_draft(draft), registry, limits, report, openapi)
+        scan(document)
+    except RecursionError:
+        raise LimitError("max_depth", limits.max_depth, "nesting of the schema") from None
+    report.subschemas = len(document.locations)
+    return document
+
+
+def normalise(document: Document, options: Options, report: Report | None = None) -> Normaliser:
+    """The normal forms of a document under some options, where it has a value at all; what only they can refuse is
+    refused. report: for what the options make of the keywords, where it is not the document's.
+
+    Raises SchemaError, UnsatisfiableError, LimitError.
+    """
+    with timed(document.limits), _clear_errors(document):
+        normaliser = Normaliser(document, options, document.limits, report or document.report)
+        root = normaliser.root
+        if document.hard or options.lenient:
+            normaliser.survey(root)
+        if not normaliser.emptiness.inhabited(root):
+            raise UnsatisfiableError(*contradiction(normaliser, root))
+        return normaliser
+
+
+@contextmanager
+def _clear_errors(document: Document) -> Iterator[None]:
+    """What the normal form cannot do, said as what is wrong with the schema."""
+    try:
+        yield
     except InProgress:
         raise SchemaError("", "$ref", "refers to itself without any structure in between") from None
     except RecursionError:
-        raise LimitError("max_depth", limits.max_depth, "nesting of schemas about one value") from None
+        raise LimitError("max_depth", document.limits.max_depth, "nesting of schemas about one value") from None
 
 
 def normalised(
     schema: Any, options: Options, draft: str | int | Draft | None, registry: Any, limits: Limits
 ) -> tuple[Normaliser, Goal]:
     """What a compilation starts from: the document read, checked and indexed, and the goal of its root."""
-    report = Report()
-    document = Document(load(schema, limits), chosen_draft(draft), registry, limits, report, options.openapi)
-    scan(document)
-    report.subschemas = len(document.locations)
-    normaliser = Normaliser(document, options, limits, report)
-    return normaliser, normaliser.goals.at(document.root)
+    document = scanned(schema, draft=draft, registry=registry, limits=limits, openapi=options.openapi)
+    normaliser = Normaliser(document, options, limits, document.report)
+    return normaliser, normaliser.root

@@ -18,9 +18,9 @@ from .goals import fields
 if TYPE_CHECKING:
     from .normal import Normaliser
 
-__all__ = ["Emptiness"]
+__all__ = ["PUZZLING", "Emptiness"]
 
-_PUZZLING = frozenset(
+PUZZLING = frozenset(
     "$ref $dynamicRef $recursiveRef allOf anyOf oneOf not if enum const dependencies dependentSchemas "
     "dependentRequired pattern format maxLength maximum exclusiveMaximum multipleOf required "
     "minProperties minItems contains uniqueItems unevaluatedProperties unevaluatedItems".split()
@@ -28,7 +28,7 @@ _PUZZLING = frozenset(
 """Keywords that can leave a schema without any value; one without them has a value of every type it allows."""
 
 _OF_STRINGS = frozenset(("pattern", "format", "maxLength"))
-_OF_OTHERS = _PUZZLING - _OF_STRINGS
+_OF_OTHERS = PUZZLING - _OF_STRINGS
 
 
 class Emptiness:
@@ -55,7 +55,7 @@ class Emptiness:
         if goal.kind != Kind.AT:
             return False
         keywords = fields(goal.parts)
-        if _PUZZLING.isdisjoint(keywords):
+        if PUZZLING.isdisjoint(keywords):
             return keywords.get("type") != []
         named = keywords.get("type")
         if named == "string":
@@ -64,7 +64,7 @@ class Emptiness:
             return keywords.keys().isdisjoint(_OF_OTHERS) or (
                 not keywords.get("required")
                 and not keywords.get("minProperties")
-                and (keywords.keys() & _PUZZLING) <= _OBJECT_BOUNDS
+                and (keywords.keys() & PUZZLING) <= _OBJECT_BOUNDS
             )
         return False
 

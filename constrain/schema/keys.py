@@ -125,9 +125,12 @@ class Keys:
         return count_words(dfa, count + taken + 1) > count + taken
 
     def _names(self, members: Members) -> DFA | None:
+        """The keys that can be written and have a permitted name; None where any string is one."""
+        written = self.normaliser.lexicon.keys
         if not members.names:
-            return None
-        return self._language(members.names)
+            return written
+        names = self._language(members.names)
+        return names if written is None else operations.intersect(names, written, self.normaliser.lexicon.limits)
 
     def _language(self, names: tuple[Goal, ...]) -> DFA:
         lexicon, form = self.normaliser.lexicon, self.normaliser.form

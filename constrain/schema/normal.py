@@ -14,7 +14,7 @@ or refused.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from decimal import Decimal
 from functools import lru_cache
@@ -56,18 +56,20 @@ class Normaliser:
     def __init__(self, document: Document, options: Options, limits: Limits, report: Report) -> None:
         self.document, self.options, self.report = document, options, report
         self.goals = Goals(document, limits)
-        self.lexicon = text.Lexicon(document.root.scope.draft.value, limits)
+        self.lexicon = text.Lexicon(limits, options.without, options.key_pattern)
         oldest = document.root.scope.draft == Draft.D4  # whose integers have no fraction and no exponent
         self.numerals = num.Numerals("canonical" if oldest else options.numbers, limits)
         self.algebra = Algebra(self.goals, self.lexicon, self.numerals, limits)
         self.free_items = Items((), self.goals.all)
         self.free_members = Members()
-        self.anything = Form(NULL | FALSE | TRUE, text.ANY, num.ANY, (self.free_members,), (self.free_items,))
+        strings = self.lexicon.universe
+        self.anything = Form(NULL | FALSE | TRUE, strings, num.ANY, (self.free_members,), (self.free_items,))
         self.emptiness = Emptiness(self)
         self._settling: set[Goal] = set()
         self.keys = Keys(self)
         self.worlds = Worlds(self)
         self.repeats = Repeats(self)
+        self.root = self.goals.at(document.root)
         self.algebra.form = self.form
         self.algebra.inhabited = self.emptiness.inhabited
         self.algebra.members_inhabited = self.emptiness.members
@@ -136,7 +138,7 @@ class Normaliser:
         if isinstance(value, bool):
             return Form(bits=TRUE if value else FALSE)
         if isinstance(value, str):
-            return Form(strings=text.of_words((value,)))
+            return Form(strings=self._of_words((value,)))
         if isinstance(value, list):
             prefix = tuple(map(self.goals.const, value))
             return Form(arrays=(Items(prefix, self.goals.none, len(value), len(value)),))
@@ -217,14 +219,14 @@ class Normaliser:
         bits = (NULL if "null" in names else 0) | (FALSE | TRUE if "boolean" in names else 0)
         return Form(
             bits,
-            text.ANY if "string" in names else text.NOTHING,
+            self.lexicon.universe if "string" in names else text.NOTHING,
             num.ANY if "number" in names else num.INTEGERS if "integer" in names else num.NOTHING,
             (self.free_members,) if "object" in names else (),
             (self.free_items,) if "array" in names else (),
         )
 
     def _of_values(self, values: list[Any]) -> Form:
-        words = text.of_words(value for value in values if isinstance(value, str))
+        words = self._of_words(value for value in values if isinstance(value, str))
         figures = num.of_values(num.exact(value) for value in values if type(value) in (int, float, Decimal))
         listed = (str, int, float, Decimal)
         rest = [self.form(self.goals.const(value)) for value in values if type(value) not in listed]
@@ -239,13 +241,17 @@ class Normaliser:
         atoms: list[text.Atom] = []
         if "pattern" in keywords:
             atoms.append(("pattern", keywords["pattern"], True))
-        if "format" in keywords and self.options.formats == "assert" and text.known_format(keywords["format"]):
-            atoms.append(("format", keywords["format"], True))
         low, high = int(keywords.get("minLength", 0)), keywords.get("maxLength")
         clause = text.Clause(tuple(sorted(atoms)), frozenset(), low, None if high is None else int(high))
         if clause.max is not None and clause.min > clause.max:
             return text.NOTHING
-        return text.ANY if clause == text.Clause() else text.Strings(clauses=(clause,))
+        strings = text.ANY if clause == text.Clause() else text.Strings(clauses=(clause,))
+        if "format" in keywords and (self.options.formats == "assert" or location.scope.asserts_formats):
+            strings = self.lexicon.meet(strings, text.of_format(keywords["format"], location.scope.draft))
+        return self.lexicon.meet(self.lexicon.universe, strings)
+
+    def _of_words(self, words: Iterable[str]) -> text.Strings:
+        return self.lexicon.meet(self.lexicon.universe, text.of_words(words))
 
     def _numbers(self, keywords: dict[str, Any]) -> num.Numbers:
         low = _bound(keywords.get("minimum"), keywords.get("exclusiveMinimum"), 1)

@@ -18,6 +18,12 @@ class Options:
     numbers: str = "canonical"
     lenient: bool = False
     openapi: bool = False
+    without: tuple[str, ...] = ()
+    """Texts that no string value and no key contains: a notation has no way to write them."""
+    key_pattern: str | None = None
+    """An ECMA pattern that every key matches, for the same reason."""
+    json: bool = True
+    """Whether values are written as JSON: only so does the engine tell arrays and objects that are equal."""
 
     def __post_init__(self) -> None:
         _check("property_order", self.property_order, ("any", "schema"))

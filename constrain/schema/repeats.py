@@ -45,6 +45,11 @@ class Repeats:
         automaton = None if shape.contains else distinct(shape, self._constants)
         if automaton is not None:
             return self._without(shape, automaton)
+        if not self.normaliser.options.json and not self.is_of_strings(shape) and self._may_look_alike(shape):
+            self.normaliser.refuse(
+                shape.unique, "uniqueItems", "outside JSON, only strings among strings can be told apart, and scalars"
+            )
+            return self._without(shape)
         if shape.contains:
             plain = all(c.high is None and c.low <= 1 for c in shape.contains)
             if not plain or not all(map(self.endless, (*shape.prefix, shape.rest))):
@@ -69,6 +74,11 @@ class Repeats:
         form = self.normaliser.form(shape.rest)
         others = form.bits or form.objects or form.arrays or form.numbers.values or form.numbers.clauses
         return not others and all(c.max is None or c.max <= _LONGEST for c in form.strings.clauses)
+
+    def _may_look_alike(self, shape: Items) -> bool:
+        """Whether some item may be a string, an array or an object."""
+        forms = [self.normaliser.form(goal) for goal in (*shape.prefix, shape.rest)]
+        return any(form.objects or form.arrays or form.strings is not NO_STRINGS for form in forms)
 
     def endless(self, goal: Goal) -> bool:
         """Whether infinitely many values surely satisfy the goal."""

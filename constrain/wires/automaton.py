@@ -1,0 +1,341 @@
+"""Tool automata: grammars for replies that call tools, in one format or several at once.
+
+An automaton is a Grammar whose matchers know about replies: outside calls they mask nothing, from the token that begins
+a call on they constrain every byte. Two roots serve the two ways in which a call comes about:
+
+    free     (token region)*           the model begins a call when it wants to; between calls nothing is masked
+    demanded opener region (between opener region)*     the reply begins with a call
+"""
+
+from __future__ import annotations
+
+import marshal
+import re
+import threading
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from .._errors import UnsatisfiableError, VocabularyError
+from .._limits import Limits
+from ..automata.compiled import Grammar
+from ..automata.grammar import SYMBOL, Lexeme, Node, Union, symbol
+from ..languages.operations import ANY_STRING
+from ..languages.texts import strings_without
+from ..vocabulary import Vocabulary
+from .ahead import build_ahead
+from .choice import read_choice
+from .judge import Judge
+from .layouts import Either, Many, Part, Parts, frame
+from .markers import JsonBody, KeyValueBody, members
+from .marks import Inputs, Marks
+from .regions import Region, Settings
+from .reply import Plan
+from .tools import Tool, ToolSchemaCompiler
+from .values import LOOSE
+from .watch import Watch
+
+if TYPE_CHECKING:
+    from ..automata.explain import Rejection
+    from .matcher import ToolMatcher
+
+__all__ = [
+    "CompositeToolAutomaton",
+    "GemmaToolAutomaton",
+    "JsonToolAutomaton",
+    "QwenCoderToolAutomaton",
+    "ToolAutomaton",
+    "automaton",
+]
+
+_REASONING = {None: None, False: None, True: "wait", "wait": "wait", "inside": "inside"}
+
+
+class ToolAutomaton(Grammar):
+    """Constrains the tool calls of replies.
+
+    tools:       a list of tools, or a ToolSchemaCompiler; `compiler` afterwards.
+    vocab:       None: it only checks texts.
+    wire:        the name of a format, of an overlay, or a list of names.
+    tool_choice: "auto", "required" or "any", "none", a name, or OpenAI's or Anthropic's object.
+    parallel:    whether a reply may have several calls.
+    reasoning:   None; "wait" or True: a demanded call comes after the reasoning; "inside": the prompt has begun it.
+    names:       "declared": only the names of tools can be written; "any": any name, with an object as arguments.
+    json_values: "schema", or "free": on raw-text formats objects and arrays are any text.
+    spelled_markers: whether strings may spell the format's markers: "allow" or "forbid"; None: what the format needs.
+    text_arming: whether a call may begin with the text of a marker for which the vocabulary has no token.
+    code_fences: whether a call inside a ``` block stays text.
+    The other options are those of ToolSchemaCompiler, and only for a list of tools.
+
+    Raises SchemaError, UnsatisfiableError, LimitError (they name the tool), RequestError (tool_choice),
+    VocabularyError (a call is demanded that the vocabulary has no token to begin), ValueError (options).
+    """
+
+    def __init__(
+        self,
+        tools: Any,
+        vocab: Vocabulary | None,
+        wire: str | Sequence[str],
+        *,
+        tool_choice: Any = "auto",
+        parallel: bool = True,
+        reasoning: str | bool | None = None,
+        names: str = "declared",
+        json_values: str = "schema",
+        spelled_markers: str | None = None,
+        text_arming: bool = False,
+        code_fences: bool = True,
+        limits: Limits | None = None,
+        **options: Any,
+    ) -> None:
+        if reasoning not in _REASONING:
+            raise ValueError(f"reasoning={reasoning!r}; use None, 'wait' or 'inside'")
+        if isinstance(tools, ToolSchemaCompiler):
+            if options:
+                raise ValueError(f"{', '.join(options)}: options of the ToolSchemaCompiler, which is given")
+            self.compiler = tools
+        else:
+            self.compiler = ToolSchemaCompiler(tools, limits=limits, **options)
+        self.wires = members(wire if isinstance(wire, str) else tuple(wire))
+        self.choice = read_choice(tool_choice, [tool.name for tool in self.compiler.tools])
+        self.marks = Marks.of((c for w in self.wires for c in w.controls), vocab)
+        chosen = self.choice.names
+        self.tools: tuple[Tool, ...] = tuple(t for t in self.compiler.tools if chosen is None or t.name in chosen)
+        settings = Settings(parallel and self.choice.parallel, names, json_values, spelled_markers)
+        bad = self.compiler.bad.copy()
+        self.regions = [Region(one, self.compiler.options, self.tools, self.marks, settings, bad) for one in self.wires]
+        self._settings, self._reasoning, self._code_fences = settings, _REASONING[reasoning], code_fences
+        self._demanded = self.choice.mode == "required"
+        openings = [] if self.choice.mode == "none" else [o for region in self.regions for o in region.openings()]
+        self._openings = [(one.token, one) for one in openings if one.token is not None]
+        self._by_text = [one for one in openings if one.token is None] if vocab is None or text_arming else []
+        self.triggers = [(re.compile(one.trigger), one.at_start) for one in self._by_text]
+        self.vocabulary = vocab
+        root = self._demanded_root() if self._demanded else self._free_root()
+        super().__init__(root, vocab, report=bad.report, limits=limits, symbols=self.marks.texts)
+        self._check_vocabulary()
+        large = [] if vocab is None else [node for region in self.regions for node in region.large()]
+        if large:
+            with self.lock:
+                build_ahead(large, self.program)
+
+    def accepts(self, data: bytes | str) -> bool:
+        """Whether `data` is a whole reply. Control tokens are spelled out in it."""
+        return Judge(self, data.encode() if isinstance(data, str) else data).accepts()
+
+    def explain(self, data: bytes | str) -> Rejection | None:
+        """Where and why `data` is not a reply, and what was expected there; None when it is one. Tools are the first
+        keys of the pointer.
+        """
+        return Judge(self, data.encode() if isinstance(data, str) else data).explain()
+
+    def matcher(self, *, max_rollback: int | None = 256, stop_token_ids: Iterable[int] | None = None) -> ToolMatcher:
+        """A matcher at the start of a reply.
+
+        stop_token_ids: by default the vocabulary's EOS ids and the formats' own.
+        """
+        if stop_token_ids is None:
+            stop_token_ids = self.stop_token_ids
+        if self.plan.textual:
+            from .by_text import TextMatcher
+
+            return TextMatcher(self, max_rollback=max_rollback, stop_token_ids=stop_token_ids)
+        from .matcher import ToolMatcher
+
+        return ToolMatcher(self, max_rollback=max_rollback, stop_token_ids=stop_token_ids)
+
+    @cached_property
+    def stop_token_ids(self) -> tuple[int, ...]:
+        """The tokens that may end a reply: the vocabulary's EOS ids and the end-of-turn tokens of the formats."""
+        vocabulary = self._bound()
+        found = (vocabulary.control_id(text) for wire in self.wires for text in wire.stops)
+        return tuple(dict.fromkeys((*vocabulary.eos_token_ids, *(i for i in found if i is not None))))
+
+    @cached_property
+    def plan(self) -> Plan:
+        """What a matcher does outside calls."""
+        spell = self.marks.spell
+        arms: dict[int, list[bytes]] = {}
+        for token, opening in self._openings:
+            if opening.is_call:
+                arms.setdefault(token, []).append(opening.before)
+        silent = [mark.text for wire in self.wires for mark in wire.silent]
+        others = {spell(text): False for text in silent}
+        others |= {spell(wire.reasoning.open.text): True for wire in self.wires if wire.reasoning is not None}
+        for region in self._messages:
+            for start in region.message_starts:
+                arms.setdefault(start[0] - SYMBOL, []).append(b"")
+                others |= {(*start, *header): others[header] for header in region.message_headers}
+        others = {mark: thinking for mark, thinking in others.items() if mark[0] - SYMBOL in arms}
+        thoughts = [wire.reasoning for wire in self.wires if wire.reasoning is not None]
+        breaks = [mark for mark in map(spell, silent) if mark[-1] >= SYMBOL]
+        opens = {_to_control(spell(one.open.text)): None for one in thoughts}
+        closes = {spell(one.close.text): None for one in thoughts}
+        return Plan(
+            watch=Watch(arms, tuple(opens), tuple(closes), tuple(breaks), self._code_fences),
+            demanded=self._demanded,
+            waits=self._demanded and self._reasoning is not None,
+            inside=self._reasoning == "inside",
+            single=not self._settings.parallel,
+            begins=bool(self._messages),
+            others=others,
+            longest_other=max(map(len, others), default=0),
+            overruns=any(region.ends_in_text for region in self.regions),
+            textual=self._textual,
+        )
+
+    @property
+    def _textual(self) -> bool:
+        """Whether tokens of free text are the automaton's business: they may begin a call, or end the reasoning that a
+        demanded call waits for.
+        """
+        if self.vocabulary is None:
+            return False
+        return bool(self._thought_ends) if self._demanded else bool(self._by_text)
+
+    @property
+    def _thought_ends(self) -> list[bytes]:
+        """What ends the reasoning that a demanded call waits for, where that is text."""
+        ends = [self.marks.spell(wire.reasoning.close.text) for wire in self.wires if wire.reasoning is not None]
+        return [bytes(end) for end in ends if max(end) < SYMBOL] if self._reasoning else []
+
+    @cached_property
+    def _messages(self) -> list[Region]:
+        """The formats in which every message has a header."""
+        free = self.choice.mode == "auto" and bool(self._openings)
+        return [region for region in self.regions if region.message_starts] if free else []
+
+    # Roots ----------------------------------------------------------------------------------------------------------
+
+    def _free_root(self) -> Node:
+        nodes: dict[int, list[Node]] = {}
+        for token, opening in self._openings:
+            nodes.setdefault(token, []).append(opening.node)
+        messages = [region.message() for region in self._messages]
+        for region, message in zip(self._messages, messages, strict=True):
+            for start in region.message_starts:
+                nodes.setdefault(start[0] - SYMBOL, []).append(frame(start[1:], message))
+        ways: list[Parts] = [((symbol(token),), _union(found), ANYTHING) for token, found in nodes.items()]
+        if self._textual:
+            from .by_text import free_root
+
+            return free_root(self._by_text, [way[:-1] for way in ways], not self._settings.parallel)
+        ways += [(opening.node, ANYTHING) for opening in self._by_text]
+        first: Parts = (_union(messages),) if messages else ()
+        return frame(*first, Many(Either(*ways)))
+
+    def _demanded_root(self) -> Node:
+        blocks = [node for region in self.regions for node in region.blocks()]
+        if not blocks:
+            raise UnsatisfiableError("", "a call is required, but no tool is left that could be called")
+        block = _union(blocks)
+        lead: list[Part] = [LOOSE] if self._reasoning else []
+        if self._textual:
+            ends = self._thought_ends
+            thought = Lexeme(dfa=strings_without(tuple(end.decode() for end in ends)))
+            lead = [thought, Either(*((end,) for end in ends)), LOOSE]
+        for region in self.regions:
+            lead += region.lead()
+        tail = [part for region in self.regions for part in region.tail()]
+        gaps = [gap for region in self.regions if (gap := region.between()) is not None]
+        if not self._settings.parallel or not gaps:
+            return frame(*lead, block, *tail)
+        return frame(*lead, block, Many(Either(*gaps), block), *tail)
+
+    def _check_vocabulary(self) -> None:
+        """A format whose first marker the vocabulary lacks cannot begin a call by a token."""
+        if self.vocabulary is None or self.choice.mode == "none" or self._openings or self._by_text:
+            return
+        missing = ", ".join(repr(region.wire.openers[0].text) for region in self.regions)
+        if self._demanded:
+            raise VocabularyError(f"a call is required, but the vocabulary has no control token to begin it: {missing}")
+        reason = f"no call can begin: the vocabulary has no control token {missing}"
+        self.report.add("", "", "note", reason)
+
+
+_KEPT = 32
+_kept: OrderedDict[Any, ToolAutomaton] = OrderedDict()
+_lock = threading.Lock()
+
+
+def automaton(
+    tools: Any, vocab: Vocabulary | None, wire: str | Sequence[str], options: Mapping[str, Any]
+) -> ToolAutomaton:
+    """The automaton of these arguments, which may have been made before."""
+    try:
+        names = wire if isinstance(wire, str) else list(wire)
+        key = marshal.dumps((tools, names, sorted(options.items())), 2), vocab and vocab.fingerprint
+    except (TypeError, ValueError):  # a compiler, limits, a registry: they have no content to compare
+        return ToolAutomaton(tools, vocab, wire, **options)
+    with _lock:
+        found = _kept.get(key)
+        if found is not None:
+            _kept.move_to_end(key)
+            return found
+    made = ToolAutomaton(tools, vocab, wire, **options)
+    with _lock:
+        _kept[key] = made
+        while len(_kept) > _KEPT:
+            _kept.popitem(last=False)
+    return made
+
+
+ANYTHING = Lexeme(dfa=ANY_STRING)
+"""What follows a call in the token that ends it, if it ends with a byte."""
+
+
+def _union(nodes: Sequence[Node]) -> Node:
+    return nodes[0] if len(nodes) == 1 else Union(tuple(nodes))
+
+
+def _to_control(marker: Inputs) -> Inputs:
+    """The marker up to its last control token, which is where it is recognised."""
+    last = max((i for i, unit in enumerate(marker) if unit >= SYMBOL), default=len(marker) - 1)
+    return marker[: last + 1]
+
+
+class JsonToolAutomaton(ToolAutomaton):
+    """Calls whose arguments are JSON objects: Hermes and Qwen (the default), Llama, Mistral, DeepSeek, Kimi K2 and
+    others.
+    """
+
+    def __init__(self, tools: Any, vocab: Vocabulary | None, wire: str = "hermes", **options: Any) -> None:
+        _require(wire, JsonBody)
+        super().__init__(tools, vocab, wire, **options)
+
+
+class GemmaToolAutomaton(ToolAutomaton):
+    """Calls in key:value notation: Gemma 4 (the default) and FunctionGemma."""
+
+    def __init__(self, tools: Any, vocab: Vocabulary | None, wire: str = "gemma4", **options: Any) -> None:
+        _require(wire, KeyValueBody)
+        super().__init__(tools, vocab, wire, **options)
+
+
+class QwenCoderToolAutomaton(ToolAutomaton):
+    """Calls of Qwen3-Coder and its successors: one element per parameter, strings as raw text."""
+
+    def __init__(self, tools: Any, vocab: Vocabulary | None, **options: Any) -> None:
+        super().__init__(tools, vocab, "qwen3_coder", **options)
+
+
+class CompositeToolAutomaton(ToolAutomaton):
+    """Several formats at once, by default Hermes and Qwen3-Coder: a call shows by its first byte which one it is in."""
+
+    def __init__(
+        self, tools: Any, vocab: Vocabulary | None, wire: str | Sequence[str] = "qwen", **options: Any
+    ) -> None:
+        super().__init__(tools, vocab, wire, **options)
+
+
+def _require(wire: str, body: type) -> None:
+    if not all(isinstance(one.body, body) for one in members(wire)):
+        fitting = ", ".join(one.name for one in members(_all_names()) if isinstance(one.body, body))
+        raise ValueError(f"wire={wire!r} is another kind of format; use one of {fitting}")
+
+
+def _all_names() -> tuple[str, ...]:
+    from .markers import WIRES
+
+    return tuple(WIRES)
