@@ -27,7 +27,6 @@ __all__ = [
 ]
 
 
-
 def compile_json_schema(
     schema: Any,
     vocab: Vocabulary | None = None,
@@ -175,7 +174,9 @@ def compile_lark(
     """
     from .grammars import compile_lark_text
 
-    return compile_lark_text(text, vocab, start, limits or Limits())
+    limits = limits or Limits()
+    with timed(limits):
+        return compile_lark_text(text, vocab, start, limits)
 
 
 def compile_gbnf(
@@ -187,7 +188,9 @@ def compile_gbnf(
     """
     from .grammars import compile_gbnf_text
 
-    return compile_gbnf_text(text, vocab, root, limits or Limits())
+    limits = limits or Limits()
+    with timed(limits):
+        return compile_gbnf_text(text, vocab, root, limits)
 
 
 def compile_structural_tag(
@@ -202,7 +205,9 @@ def compile_structural_tag(
     """
     from .grammars import compile_tag_spec
 
-    return compile_tag_spec(spec, vocab, whitespace, limits or Limits())
+    limits = limits or Limits()
+    with timed(limits):
+        return compile_tag_spec(spec, vocab, whitespace, limits)
 
 
 def warmup(vocab: Vocabulary | None = None) -> float:

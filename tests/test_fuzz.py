@@ -17,14 +17,14 @@ from fuzz.shrink import shrunk
 
 def test_the_corpus_holds() -> None:
     judge = Judge(kernels=0.05)
-    assert [f for i, schema in enumerate(corpus()[::3]) for f in judge.failures(schema, i)] == []
+    assert [f for i, schema in enumerate(corpus()[::6]) for f in judge.failures(schema, i)] == []
     assert judge.counts["valid"] > judge.counts["values"] / 5
 
 
 def test_mutations_hold() -> None:
     judge = Judge(kernels=0.05)
     schemas = corpus()
-    assert [f for i in range(60) for f in judge.failures(mutated(schemas, Random(i)), i)] == []
+    assert [f for i in range(40) for f in judge.failures(mutated(schemas, Random(i)), i)] == []
 
 
 @pytest.mark.slow

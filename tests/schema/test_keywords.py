@@ -285,3 +285,14 @@ def test_integers_of_draft_4_have_no_fraction() -> None:
     schema = {"type": "integer"}
     assert accepts(schema, 1.0, numbers="any") and not accepts(schema, 1.0, numbers="any", draft=4)
     assert not is_valid(schema, 1.0, 4)
+
+
+def test_listed_integers_are_written_as_integers_where_a_schema_asks_for_them() -> None:
+    listed = {"enum": [0, 12, 1.5]}
+    for schema in ({**listed, "type": "integer"}, {"allOf": [{"type": "integer"}, listed], "not": {"enum": [7]}}):
+        texts = [text for text in ("12", "0", "-0", "12.0", "1.2e1", "1.5") if oracle(schema).accepts(text.encode())]
+        assert texts == ["12", "0", "-0"]
+        assert oracle(schema, numbers="any").accepts(b"12.0")
+        assert not oracle(schema, numbers="any", draft=4).accepts(b"12.0")
+    for schema in (listed, {**listed, "type": "number"}, {"anyOf": [{"type": "integer"}, listed]}):
+        assert oracle(schema).accepts(b"12.0")
