@@ -7,7 +7,7 @@
     while not matcher.is_terminated():
         matcher.fill_next_token_bitmask(bitmask)                                 # at each step
         constrain.apply_token_bitmask_inplace(logits, bitmask)
-        matcher.accept_token(sample(logits))
+        matcher.accept_token(draw(logits))
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from ._api import (
     compile_lark,
     compile_regex,
     compile_structural_tag,
+    sample,
     warmup,
 )
 from ._errors import (
@@ -56,6 +57,7 @@ __all__ = [
     "compile_regex",
     "compile_structural_tag",
     "fill_next_token_bitmasks",
+    "sample",
     "warmup",
 ]
 

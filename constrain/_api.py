@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from ._limits import Limits
+from ._errors import LimitError
+from ._limits import Limits, timed
 from .automata.compiled import Grammar
 from .vocabulary import TEXT_BYTES, Vocabulary
 
@@ -16,6 +17,7 @@ __all__ = [
     "compile_lark",
     "compile_regex",
     "compile_structural_tag",
+    "sample",
     "warmup",
 ]
 
@@ -31,6 +33,7 @@ def compile_json_schema(
     formats: str = "assert",
     numbers: str = "canonical",
     lenient: bool = False,
+    openapi: bool = False,
     registry: Any = None,
     limits: Limits | None = None,
 ) -> Grammar:
@@ -45,6 +48,7 @@ def compile_json_schema(
     formats:               "assert" or "annotate".
     numbers:               "canonical", or "any": integers may also be written 1.0 or 1e2.
     lenient:               relax what cannot be enforced and list it in `grammar.report`, instead of SchemaError.
+    openapi:               read OpenAPI's `nullable` and `discriminator` (else the report notes that they mean nothing).
     registry:              a `referencing.Registry` for references to other documents.
 
     Raises SchemaError, UnsatisfiableError, LimitError.
@@ -60,6 +64,7 @@ def compile_json_schema(
         formats=formats,
         numbers=numbers,
         lenient=lenient,
+        openapi=openapi,
         registry=registry,
         limits=limits,
     )
@@ -83,7 +88,9 @@ def compile_regex(
     from .grammars.leaves import without_nul
     from .languages.pattern import compile_pattern
 
-    dfa = without_nul(compile_pattern(pattern, dialect=dialect, search=False, limits=limits or Limits()))
+    limits = limits or Limits()
+    with timed(limits):
+        dfa = without_nul(compile_pattern(pattern, dialect=dialect, search=False, limits=limits))
     if dfa.is_empty:
         raise UnsatisfiableError("", f"no text matches the pattern {pattern!r}")
     return Grammar(Lexeme(dfa=dfa), vocab, limits=limits)
@@ -145,6 +152,32 @@ def compile_structural_tag(
     from .grammars import compile_tag_spec
 
     return compile_tag_spec(spec, vocab, whitespace, limits or Limits())
+
+
+def sample(grammar: Grammar, *, seed: int | None = None, max_bytes: int = 2000) -> str:
+    """A random output of the grammar: an example, valid to the byte, of plain words and short numbers.
+
+    seed:      equal seeds give equal outputs; None: another one each time.
+    max_bytes: after so many bytes nothing is chosen at random any more: a short completion follows, so every output
+               ends, and is longer only by that. 0 gives a shortest output, or nearly.
+
+    Control tokens are spelled as the vocabulary names them. Not a fair draw: rare outputs are rarer here (see
+    `constrain.automata.examples`). Raises LimitError.
+    """
+    from random import Random
+
+    from .automata.examples import example
+    from .automata.grammar import SYMBOL, symbol
+    from .automata.oracle import Oracle
+
+    names = {} if grammar.vocabulary is None else {symbol(i): name for name, i in grammar.vocabulary.control.items()}
+    symbols = tuple(map(symbol, grammar.symbols))
+    try:
+        with grammar.lock, timed(grammar.limits, "time of one sample"):
+            inputs = example(Oracle(grammar.root), Random(seed), max_bytes, symbols)
+    except RecursionError:
+        raise LimitError("max_depth", grammar.limits.max_depth, "nesting of an output") from None
+    return b"".join([bytes((i,)) if i < SYMBOL else names[i].encode() for i in inputs]).decode()
 
 
 def warmup(vocab: Vocabulary | None = None) -> float:

@@ -1,10 +1,16 @@
-"""Limits on what a constraint may cost, with defaults that a public server can run."""
+"""Limits on what a constraint may cost, with defaults that a public server can run, and the clock of a compilation."""
 
 from __future__ import annotations
 
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 
-__all__ = ["Limits"]
+from ._errors import LimitError
+
+__all__ = ["Limits", "check_alternatives", "check_time", "timed"]
 
 
 @dataclass(frozen=True)
@@ -14,9 +20,11 @@ class Limits:
     max_source_bytes: length of a schema, pattern or grammar text in UTF-8 bytes.
     max_depth:        nesting of the source (schema in schema, group in group); a step's stack is not bounded by it.
     max_states:       states of one automaton after determinisation (about 100 bytes and 1-5 µs each).
-    max_alternatives: shapes that one union of objects or arrays may have after normalisation.
+    max_alternatives: shapes that one union of objects or arrays may have after normalisation, and clauses of one
+                      language of strings or numbers.
     max_threads:      parallel threads that one step may keep alive (each costs about 50 ns a byte).
     max_nodes:        grammar nodes that one grammar may compile in its life (about 1 KB each).
+    max_seconds:      wall time of one compilation, and of what a later step builds on demand.
     """
 
     max_source_bytes: int = 4_000_000
@@ -25,3 +33,37 @@ class Limits:
     max_alternatives: int = 512
     max_threads: int = 512
     max_nodes: int = 200_000
+    max_seconds: float = 10.0
+
+
+_running: ContextVar[tuple[Limits, float, str] | None] = ContextVar("_running", default=None)
+"""The limits at work, the time.monotonic() at which they end the work, and what the work is."""
+
+
+@contextmanager
+def timed(limits: Limits, what: str = "time of one compilation") -> Iterator[None]:
+    """Inside, work that may grow checks the clock; what is called from there shares the outermost clock."""
+    if _running.get() is not None:
+        yield
+        return
+    token = _running.set((limits, time.monotonic() + limits.max_seconds, what))
+    try:
+        yield
+    finally:
+        _running.reset(token)
+
+
+def check_time() -> None:
+    """LimitError when the time is up. Takes a tenth of a microsecond."""
+    running = _running.get()
+    if running is not None and time.monotonic() > running[1]:
+        raise LimitError("max_seconds", running[0].max_seconds, running[2])
+
+
+def check_alternatives(count: int, what: str) -> None:
+    """LimitError when a union has too many parts, or the time is up."""
+    check_time()
+    running = _running.get()
+    most = Limits.max_alternatives if running is None else running[0].max_alternatives
+    if count > most:
+        raise LimitError("max_alternatives", most, what)

@@ -10,7 +10,7 @@ from .._errors import VocabularyError
 from .._limits import Limits
 from ..vocabulary import Vocabulary
 from .grammar import Node
-from .oracle import Oracle
+from .oracle import Oracle, Thread
 from .recogniser import Recogniser
 
 if TYPE_CHECKING:
@@ -45,6 +45,7 @@ class Grammar:
         self.limits = limits or Limits()
         self.lock = threading.RLock()
         self._program: Program | None = None
+        self._arrays: dict[int, _Array] = {}
 
     @property
     def program(self) -> Program:
@@ -83,6 +84,14 @@ class Grammar:
 
         return explain(Oracle(self.root), data.encode() if isinstance(data, str) else data)
 
+    def can_differ(self, frame: int, text: bytes) -> bool:
+        """Whether the unique array at that address of the program, written as far as `text`, can go on."""
+        with self.lock:
+            known = self._arrays.get(frame)
+            if known is None:
+                known = self._arrays[frame] = _Array(Oracle(self.program.unique[frame], any_space=True))
+            return known.is_viable(text)
+
     def _bound(self) -> Vocabulary:
         if self.vocabulary is None:
             raise VocabularyError("a grammar compiled without a vocabulary can check text, but not mask tokens")
@@ -93,3 +102,23 @@ class Grammar:
         with self.lock:
             for stub in stubs:
                 self.program.build(stub)
+
+
+class _Array:
+    """An array read by the interpreter, which goes on from the last text where it can."""
+
+    def __init__(self, oracle: Oracle) -> None:
+        self.oracle = oracle
+        self.read: list[tuple[bytes, list[Thread]]] = [(b"", oracle.start())]
+
+    def is_viable(self, text: bytes) -> bool:
+        while not text.startswith(self.read[-1][0]):
+            self.read.pop()
+        known, threads = self.read[-1]
+        for end in range(len(known) + 1, len(text) + 1):
+            threads = self.oracle.advance(threads, text[end - 1])
+            if not threads:
+                return False
+            if end == len(text) - 1:
+                self.read.append((text[:end], threads))
+        return True

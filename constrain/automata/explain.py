@@ -85,6 +85,8 @@ def _pointer(threads: list[Thread]) -> str:
         registers = thread.registers
         if isinstance(registers, Members) and registers.emitted:
             key = registers.emitted[-1].decode("utf-8", "replace")
+            if not _has_values(thread.frame):
+                key = str(len(registers.emitted) - 1)
             parts.append(key.replace("~", "~0").replace("/", "~1"))
         elif isinstance(registers, Items) and registers.begun:
             parts.append(str(registers.begun - 1))
@@ -95,6 +97,11 @@ def _pointer(threads: list[Thread]) -> str:
 def _key_of(thread: Thread | None) -> Lexeme | None:
     shape = thread.node.shape if thread is not None and isinstance(thread.node, Frame) else None
     return key_lexeme(shape) if isinstance(shape, ObjectShape) else None
+
+
+def _has_values(frame: Frame) -> bool:
+    """Whether keys have values; in an array of different strings they are the items."""
+    return any(call.select is Select.VALUE for state in frame.layout.states for call in state.calls)
 
 
 def _is_between(thread: Thread) -> bool:
@@ -136,7 +143,9 @@ def _expected_call(thread: Thread, call: Call, missing: list[bytes]) -> Iterator
             yield f"the required {_keys(missing)}"
         shape, (emitted,) = thread.object
         left = [k for k in key_lexeme(shape).words if k not in emitted and k not in missing]
-        if shape.extra is not None:
+        if not _has_values(thread.frame):
+            yield "a string unlike the earlier ones" if emitted else "a string"
+        elif shape.extra is not None:
             yield "another key" if missing or left else "a key"
         elif left:
             yield _one_of(left)

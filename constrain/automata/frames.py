@@ -15,12 +15,14 @@ from .layout import (
     A_NEEDED,
     A_POS,
     A_SCRATCH,
+    A_TOP,
     BLANKS,
     CALL_NODE,
     CALL_NULLABLE,
     CALL_RETURNS,
     CALL_SELECT,
     CALL_SIZE,
+    CALL_VARIANT,
     CW,
     DONE,
     EMIT,
@@ -51,14 +53,20 @@ from .layout import (
     NEED_CAP,
     NEWLINES,
     NODE,
+    O_BY_RANK,
     O_EXTRA,
     O_EXTRA_FIRST,
     O_EXTRA_VALUES,
     O_INITIAL,
     O_KEYS,
+    O_LABELS,
     O_LEXEME,
+    O_MAX,
     O_MIN,
     O_MISSING,
+    O_OBLIGATIONS,
+    O_RANK,
+    O_REQUIRED,
     O_VALUES,
     O_WORDS,
     PARENT,
@@ -68,6 +76,8 @@ from .layout import (
     R_REGS,
     R_SIZE,
     R_STATE,
+    R_UNIQUE,
+    REACH,
     READ,
     REGS,
     S_BASE,
@@ -79,9 +89,9 @@ from .layout import (
     S_GUARD,
     S_LEVEL,
     S_NEWLINES,
+    S_PENDING,
     SELECT_ITEM,
     SELECT_KEY,
-    SELECT_NODE,
     SELECT_VALUE,
     SHAPE_ARRAY,
     SHAPE_OBJECT,
@@ -92,11 +102,16 @@ from .layout import (
     TEXT,
     U_COUNT,
     U_FIRST,
+    U_ITEM,
+    U_ITEMS,
+    U_OPEN,
+    U_SIZE,
     Y_MAX,
     Y_MIN,
     Y_PREFIX,
     Y_PREFIX_COUNT,
     Y_REST,
+    Y_UNIQUE,
 )
 from .lexemes import (
     allocate,
@@ -106,6 +121,7 @@ from .lexemes import (
     viable,
 )
 from .rows import emit, push_return, push_scratch, set_row
+from .uniqueness import next_item
 
 
 @kernel("P A i i i -> b")
@@ -146,8 +162,8 @@ def move(P, A, C, n, node, state, regs, parent, level):
     return n
 
 
-@kernel("P A C i i -> i")
-def read_frame(P, A, C, n, byte):
+@kernel("P A C T i i -> i")
+def read_frame(P, A, C, T, n, byte):
     """A frame reads whitespace, takes its edges and makes its calls. Returns the scratch count."""
     row = A_SCRATCH + n * CW
     node, state = A[row + NODE], A[row + STATE]
@@ -170,33 +186,121 @@ def read_frame(P, A, C, n, byte):
         edge += 2
     call = P[state + S_CALL_LIST]
     for _ in range(P[state + S_CALLS]):
-        n = make_call(P, A, n, call, node, regs, parent, level, byte)
+        n = make_call(P, A, T, n, call, node, regs, parent, level, byte)
         call += CALL_SIZE
     if P[state + S_FLAGS] & FLAG_FINAL != 0:
         n = push_return(A, n, parent, READ)
     return n
 
 
+@kernel("P i i i -> i")
+def value_of(P, shape, label, variant):
+    """The node of the value of a key, such that it meets the obligations of `variant`; -1 for none."""
+    keys = P[shape + O_KEYS]
+    if label < keys:
+        return P[P[shape + O_VALUES] + variant * keys + label]
+    return P[P[shape + O_EXTRA_VALUES] + variant * P[shape + O_LABELS] + label - keys]
+
+
+@kernel("P A i i i i -> b")
+def can_meet(P, A, shape, regs, pending, label):
+    """Whether the obligations `pending` can be met by members that follow. label: of the key that comes before these,
+    and does not meet them; -1: none does.
+
+    The fewest optional members for each set of obligations, over the keys that are left, then over additional ones.
+    """
+    if pending == 0:
+        return True
+    keys, rank, sets = P[shape + O_KEYS], P[shape + O_RANK], 1 << P[shape + O_OBLIGATIONS]
+    room = REACH
+    if P[shape + O_MAX] >= 0:
+        room = P[shape + O_MAX] - A[regs + G_COUNT] - A[regs + G_MISSING]
+        if label >= keys or (label >= 0 and bit(P, P[shape + O_REQUIRED], label) == 0):
+            room -= 1
+    place = 0
+    if rank >= 0:
+        before = label if label >= 0 else A[regs + G_KEY]
+        place = 0 if before < 0 else keys if before >= keys else P[rank + before] + 1
+    top = A[A_TOP]
+    cost = allocate(A, sets)
+    if cost == 0:
+        return False  # the arena must grow
+    for k in range(sets):
+        A[cost + k] = 0 if k == 0 else REACH + 1
+    for r in range(place, keys):
+        k = r if rank < 0 else P[P[shape + O_BY_RANK] + r]
+        if k != label and (rank >= 0 or bit(A, regs + G_BITS, k) != 0):
+            reach_sets(P, A, shape, k, cost, 1 - bit(P, P[shape + O_REQUIRED], k))
+    if P[shape + O_EXTRA] >= 0:
+        for _ in range(P[shape + O_OBLIGATIONS]):
+            for k in range(P[shape + O_LABELS]):
+                reach_sets(P, A, shape, keys + k, cost, 1)
+    found = False
+    for k in range(sets):
+        if k & pending == pending and A[cost + k] <= room:
+            found = True
+    A[A_TOP] = top
+    return found
+
+
+@kernel("P A i i i i -> v")
+def reach_sets(P, A, shape, label, cost, price):
+    """Lower the costs of sets of obligations by one member of a label, at its price."""
+    sets = 1 << P[shape + O_OBLIGATIONS]
+    for met in range(sets - 1, -1, -1):
+        for variant in range(1, sets):
+            if met & variant == 0 and value_of(P, shape, label, variant) >= 0:
+                A[cost + (met | variant)] = min(A[cost + (met | variant)], A[cost + met] + price)
+
+
+@kernel("P A i i i -> i")
+def keys_that_meet(P, A, shape, regs, pending):
+    """Registers in which only those keys may follow after which the obligations `pending` can be met; 0 when the arena
+    must grow.
+    """
+    keys, words = P[shape + O_KEYS], P[shape + O_WORDS]
+    fresh = allocate(A, G_BITS + words)
+    if fresh == 0:
+        return 0
+    for k in range(G_BITS + words):
+        A[fresh + k] = A[regs + k]
+    for label in range(keys + P[shape + O_LABELS]):
+        if label < keys:
+            if bit(A, regs + G_BITS, label) == 0:
+                continue
+        elif (A[regs + G_EXTRA] >> (label - keys)) & 1 == 0:
+            continue
+        meets, variant = False, 0
+        while variant <= pending and not meets:
+            if variant & ~pending == 0 and value_of(P, shape, label, variant) >= 0:
+                meets = can_meet(P, A, shape, regs, pending & ~variant, label)
+            variant += 1
+        if not meets and label < keys:
+            A[fresh + G_BITS + (label >> 5)] &= ~(1 << (label & 31))
+        elif not meets:
+            A[fresh + G_EXTRA] &= ~(1 << (label - keys))
+    return fresh
+
+
 @kernel("P A i i i -> i")
 def call_target(P, A, call, node, regs):
     """The node that a call calls for these registers, or -1 when none may follow."""
     select = P[call + CALL_SELECT]
-    if select == SELECT_NODE:
+    if P[call + CALL_NODE] >= 0:
         return P[call + CALL_NODE]
     shape = P[node + F_SHAPE]
     if select == SELECT_KEY:
         return P[shape + O_LEXEME]
     if select == SELECT_VALUE:
-        label, keys = A[regs + G_KEY], P[shape + O_KEYS]
-        return P[P[shape + O_VALUES] + label] if label < keys else P[P[shape + O_EXTRA_VALUES] + label - keys]
+        return value_of(P, shape, A[regs + G_KEY], P[call + CALL_VARIANT])
     if not may_continue(P, A, SHAPE_ARRAY, shape, regs):
         return -1
     count = A[regs]
     return P[P[shape + Y_PREFIX] + count] if count < P[shape + Y_PREFIX_COUNT] else P[shape + Y_REST]
 
 
-@kernel("P A i i i i i i i -> i")
-def make_call(P, A, n, call, node, regs, parent, level, byte):
+@kernel("P A T i i i i i i i -> i")
+def make_call(P, A, T, n, call, node, regs, parent, level, byte):
     """Push what a call leads to: its node, asked to start with the byte, and for a node that may be empty also the
     state after it. Returns the scratch count."""
     returns, target = P[call + CALL_RETURNS], call_target(P, A, call, node, regs)
@@ -206,11 +310,20 @@ def make_call(P, A, n, call, node, regs, parent, level, byte):
     if target < 0 or not starts_with_byte(P, target, byte):
         return n
     if P[call + CALL_SELECT] == SELECT_ITEM:
-        count = A[regs]
-        regs = allocate(A, 1)
+        old = regs
+        regs = next_item(A, T, old) if P[P[node + F_SHAPE] + Y_UNIQUE] != 0 else allocate(A, 1)
         if regs == 0:
             return n
-        A[regs] = count + 1
+        A[regs] = A[old] + 1
+    pending = P[returns + S_PENDING]
+    if pending != 0:
+        shape = P[node + F_SHAPE]
+        if P[call + CALL_SELECT] == SELECT_VALUE and not can_meet(P, A, shape, regs, pending, -1):
+            return n
+        if P[call + CALL_SELECT] == SELECT_KEY:
+            regs = keys_that_meet(P, A, shape, regs, pending)
+            if regs == 0:
+                return n
     caller = push_frame(P, A, node, returns, regs, parent, level)
     if caller == 0:
         return n
@@ -236,6 +349,10 @@ def push_frame(P, A, node, returns, regs, parent, level):
         A[caller + R_REGS] = regs
         A[caller + R_PARENT] = parent
         A[caller + R_LEVEL] = level
+        if P[node + F_SHAPE_KIND] == SHAPE_ARRAY and P[P[node + F_SHAPE] + Y_UNIQUE] != 0:
+            A[caller + R_UNIQUE] = caller
+        else:
+            A[caller + R_UNIQUE] = A[parent + R_UNIQUE] if parent >= 0 else 0
         store_hash(A, caller, row_hash(P, A, node, returns, regs, parent))
     return caller
 
@@ -299,9 +416,11 @@ def first_registers(P, A, node):
                 A[regs + G_BITS + k] = P[P[shape + O_INITIAL] + k]
         return regs
     if P[node + F_SHAPE_KIND] == SHAPE_ARRAY:
-        regs = allocate(A, 1)
+        regs = allocate(A, U_SIZE if P[shape + Y_UNIQUE] != 0 else 1)
         if regs != 0:
             A[regs] = 0
+            if P[shape + Y_UNIQUE] != 0:
+                A[regs + U_ITEM], A[regs + U_ITEMS], A[regs + U_OPEN] = -1, 0, A[A_POS]
         return regs
     return -1
 

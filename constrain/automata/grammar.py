@@ -25,6 +25,7 @@ from enum import IntEnum
 from ..languages.dfa import DFA
 
 __all__ = [
+    "MANY_LABELS",
     "SYMBOL",
     "ArrayShape",
     "Call",
@@ -40,9 +41,13 @@ __all__ = [
     "Skin",
     "Space",
     "Union",
+    "Variant",
     "resolve",
     "symbol",
 ]
+
+MANY_LABELS = 30
+"""Kinds of additional keys that an object with obligations may have."""
 
 SYMBOL = 256
 """Input from here on is not a byte: SYMBOL + i is the control token with id i."""
@@ -76,6 +81,7 @@ class Lexeme(Node):
 
     words: distinct, sorted, each the UTF-8 bytes of a value; they are not subject to the character bounds.
     dfa:   needs `has_interval_lengths` where a bound is given.
+    finite: a number with finitely many values, though perhaps infinitely many spellings (0.5, 0.50, ...).
     """
 
     words: tuple[bytes, ...] = ()
@@ -83,6 +89,7 @@ class Lexeme(Node):
     min_chars: int = 0
     max_chars: int | None = None
     skin: Skin = Skin.RAW
+    finite: bool = False
 
 
 @dataclass(eq=False)
@@ -103,6 +110,16 @@ class Lazy(Node):
 
 
 @dataclass(eq=False)
+class Variant:
+    """Nodes of members that meet some of an object's obligations, in the order of its keys and extra_values; None where
+    a member cannot.
+    """
+
+    values: tuple[Node | None, ...]
+    extra_values: tuple[Node | None, ...]
+
+
+@dataclass(eq=False)
 class ObjectShape:
     """What the members of an object must be.
 
@@ -112,7 +129,13 @@ class ObjectShape:
     rank:     per key its place when the order of members is fixed (additional keys come last); None: any order.
     extra:    automaton of the additional keys, labelled with an index into extra_values; None: no additional keys.
               A declared key is never an additional one, whatever `extra` accepts. No key occurs twice.
-    The builder has checked that min_members can be reached.
+    variants: for an object with n obligations ("some member must be such"), which its layout tracks (see LayoutState),
+    the
+              2**n - 1 nonempty sets of obligations: variants[d - 1] has the nodes of members that meet those in the
+              bits of d; what can meet them can meet a part of them. Of a label with variants there are more keys than
+              an output has members; labels are at most 30 then.
+    endless:  per key, or empty: whether its value is surely one of infinitely many; a help to unique arrays around.
+    The builder has checked that min_members can be reached and obligations met.
     """
 
     keys: tuple[bytes, ...] = ()
@@ -124,12 +147,16 @@ class ObjectShape:
     min_members: int = 0
     max_members: int | None = None
     skin: Skin = Skin.JSON_STRING
+    variants: tuple[Variant, ...] = ()
+    endless: tuple[bool, ...] = ()
 
 
 @dataclass(eq=False)
 class ArrayShape:
     """Item i follows prefix[i], later ones `rest` (None: no further items).
 
+    unique:  no two items are equal, as JSON values; the layout is that of JSON.
+    endless: each item is surely one of infinitely many values (only used where `unique`).
     The builder has checked that min_items can be reached.
     """
 
@@ -137,6 +164,8 @@ class ArrayShape:
     rest: Node | None = None
     min_items: int = 0
     max_items: int | None = None
+    unique: bool = False
+    endless: bool = False
 
 
 class Select(IntEnum):
@@ -172,18 +201,24 @@ class Call:
     select: Select
     returns: int
     node: Node | None = None
-    """Only for Select.NODE."""
+    """For Select.NODE; for Select.ITEM in place of what the shape says."""
+    variant: int = 0
+    """Only for Select.VALUE: the obligations that the value meets, as bits."""
 
 
 @dataclass(frozen=True, eq=False)
 class LayoutState:
-    """edges: byte or symbol -> state. `space`: JSON whitespace may stand here. `final`: the frame may end here."""
+    """edges: byte or symbol -> state. `space`: JSON whitespace may stand here. `final`: the frame may end here.
+
+    pending: the obligations of the shape that are not met yet, as bits.
+    """
 
     edges: tuple[tuple[int, int], ...] = ()
     calls: tuple[Call, ...] = ()
     guard: Guard = Guard.NONE
     space: Space | None = None
     final: bool = False
+    pending: int = 0
 
 
 @dataclass(frozen=True, eq=False)

@@ -54,6 +54,7 @@ from .layout import (
     Y_MAX,
     Y_MIN,
     Y_PREFIX_COUNT,
+    Y_UNIQUE,
 )
 from .views import ints
 
@@ -98,7 +99,7 @@ def clipped(count, least, most):
 
 @kernel("P A i i -> i")
 def registers_hash(P, A, node, regs):
-    """Hash of a frame's registers; 0 when the emitted additional keys could matter."""
+    """Hash of a frame's registers; 0 when the emitted additional keys or items could matter."""
     kind, shape = P[node + F_SHAPE_KIND], P[node + F_SHAPE]
     if kind == SHAPE_OBJECT:
         if A[regs + G_EXTRAS] != 0 and A[A_WHOLE_KEYS] != 0:
@@ -109,6 +110,8 @@ def registers_hash(P, A, node, regs):
             h = mix(h, A[regs + G_BITS + k])
         return h | 1
     if kind == SHAPE_ARRAY:
+        if P[shape + Y_UNIQUE] != 0:
+            return 0
         least = max(P[shape + Y_MIN], P[shape + Y_PREFIX_COUNT])
         return mix(clipped(A[regs], least, P[shape + Y_MAX]), min(A[regs], P[shape + Y_PREFIX_COUNT])) | 1
     return 1

@@ -8,12 +8,13 @@ a pattern whitespace between tokens is what the (ECMA) pattern matches as a whol
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache
 
 from ..languages.dfa import DFA
 from .grammar import Call, Guard, Layout, LayoutState, Lexeme, Select, Space
 
-__all__ = ["array_layout", "object_layout"]
+__all__ = ["array_layout", "distinct_layout", "object_layout", "with_obligations"]
 
 FLEXIBLE = Space()
 QUOTE, COMMA, COLON = ord('"'), ord(","), ord(":")
@@ -31,13 +32,51 @@ def array_layout(whitespace: str = "flexible") -> Layout:
     return _members(whitespace, ord("["), ord("]"), keyed=False)
 
 
-def _members(whitespace: str, opening: int, closing: int, *, keyed: bool) -> Layout:
+@lru_cache(maxsize=256)
+def with_obligations(layout: Layout, count: int) -> Layout:
+    """The layout of an object, tracking `count` obligations: a value may meet any of those that are pending, and the
+    object cannot end before none is.
+    """
+    places = {(0, (1 << count) - 1): 0}
+    queue = list(places)
+    states: list[LayoutState] = []
+
+    def place(state: int, pending: int) -> int:
+        if (state, pending) not in places:
+            places[state, pending] = len(places)
+            queue.append((state, pending))
+        return places[state, pending]
+
+    for state, pending in queue:  # grows while it is read
+        old = layout.states[state]
+        edges = tuple(
+            (byte, place(target, pending))
+            for byte, target in old.edges
+            if not pending or layout.states[target].guard is not Guard.CLOSE
+        )
+        calls = []
+        for call in old.calls:
+            meets = range(pending + 1) if call.select is Select.VALUE else (0,)
+            for variant in meets:
+                if variant & ~pending == 0:
+                    calls.append(replace(call, returns=place(call.returns, pending & ~variant), variant=variant))
+        states.append(replace(old, edges=edges, calls=tuple(calls), pending=pending))
+    return Layout(tuple(states))
+
+
+@lru_cache(maxsize=64)
+def distinct_layout(whitespace: str = "flexible") -> Layout:
+    """`[` strings `]`, all different: the keys of an ObjectShape, without values."""
+    return _members(whitespace, ord("["), ord("]"), keyed=False, item=Select.KEY)
+
+
+def _members(whitespace: str, opening: int, closing: int, *, keyed: bool, item: Select = Select.ITEM) -> Layout:
     """open ws (close | member (ws ',' ws member)* ws close), where member = key ws ':' ws value, or an item."""
     build = _Builder(whitespace)
     end = build.state(final=True, guard=Guard.CLOSE)
     after_value = build.state(ws=build.anywhere)
     before_value = build.state(ws=build.after_mark)
-    build.call(before_value, Select.VALUE if keyed else Select.ITEM, after_value)
+    build.call(before_value, Select.VALUE if keyed else item, after_value)
     if keyed:
         after_key = build.state(ws=build.anywhere)
         build.edge(after_key, COLON, before_value)
@@ -47,9 +86,9 @@ def _members(whitespace: str, opening: int, closing: int, *, keyed: bool) -> Lay
         build.call(next_member, Select.KEY, after_key)
     else:
         before_first = build.state(ws=build.anywhere)
-        build.call(before_first, Select.ITEM, after_value)
+        build.call(before_first, item, after_value)
         next_member = build.state(ws=build.after_mark, guard=Guard.MORE)
-        build.call(next_member, Select.ITEM, after_value)
+        build.call(next_member, item, after_value)
     build.edge(before_first, closing, end)
     build.edge(after_value, COMMA, next_member)
     build.edge(after_value, closing, end)

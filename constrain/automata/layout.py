@@ -7,24 +7,27 @@ Before every node lies the address of its possible first bytes, 8 x 32 bits, and
 symbol: a call that cannot start with an input is not made.
 
     lexeme        kind, skin, n words, offsets of words (n+1 ints), packed words, start of its automaton, min, max characters,
-                  counted (do characters count?), object shape (for keys)
+                  counted (do characters count?), object shape (for keys), finite (a number of finitely many values)
     union         kind, n, then the addresses of its alternatives
     frame         kind, start state, shape kind, shape
     stub          kind, index, address once built (0 before)
-    state         of a layout: guard, flags, whitespace (newlines, base, per level; newlines -1: none), n calls, address of calls,
-                  n edges, then per edge: byte, target.     call: select, returning state, node, nullable
+    state         of a layout: guard, flags, whitespace (newlines, base, per level; newlines -1: none), pending obligations,
+                  n calls, address of calls, n edges, then per edge: byte, target.
+                  call: select, returning state, node, nullable, variant
     dfa state     byte classes, label, least and most characters to acceptance, words to acceptance (-1: not
-                  to be counted here nor further on, D_EVERYTHING: all strings),
+                  to be counted here nor further on, D_EVERYTHING: all strings), labels of these words (bits, -1: any),
                   mask slot (-1: never, -2: not made yet), then per class its target
     object shape  see O_*            array shape   see Y_*
 
 ARENA (one per matcher): a header, scratch space, then frames and registers, immutable once written (a persistent stack):
 
-    frame row         node, state to return to, registers, parent row (-1: the root's caller), level, hash of the row and all
-                      below it (62 bits in two ints, 0: must not be used)
+    frame row         node, state to return to, registers, parent row (-1: the root's caller), level, row of the innermost
+                      unique array around what it called (itself, perhaps; 0: none), hash of the row and all below it (62 bits in two ints, 0: must not be used)
     object registers  emitted count, label of the current key, required keys missing, emitted additional keys (linked, 0: none),
-                      whether an additional key may follow, then a bit per declared key: may it follow?
-    array registers   emitted count
+                      the labels of additional keys that may follow (as bits), then a bit per declared key: may it follow?
+    array registers   emitted count; of a unique array also: where its last item begins, the items before (linked, 0: none), where
+                      the array begins
+    item              next, where it begins, hash of its value (2 ints)
     additional key    next, hash, n bytes, packed bytes
 
 CONFIGURATIONS (one array per matcher): rows of CW ints, one per parallel thread.
@@ -37,7 +40,7 @@ N_FIRST = -1  # where the address of a node's first bytes lies
 K_LEXEME, K_UNION, K_FRAME, K_STUB = 1, 2, 3, 4
 
 # lexeme
-L_SKIN, L_WORDS, L_OFFSETS, L_BYTES, L_DFA, L_MIN, L_MAX, L_COUNTED, L_SHAPE, L_SIZE = 1, 2, 3, 4, 5, 6, 7, 8, 9, 10
+L_SKIN, L_WORDS, L_OFFSETS, L_BYTES, L_DFA, L_MIN, L_MAX, L_COUNTED, L_SHAPE, L_FINITE, L_SIZE = range(1, 12)
 SKIN_RAW, SKIN_JSON = 0, 1
 # L_COUNTED: characters do not count; they count, but the automaton may end or go on anywhere, so that the bounds alone decide;
 # they count; they count, and acceptance may be further away than a token is long
@@ -55,29 +58,34 @@ SHAPE_NONE, SHAPE_OBJECT, SHAPE_ARRAY = 0, 1, 2
 T_INDEX, T_BUILT, T_SIZE = 1, 2, 3
 
 # layout state
-S_GUARD, S_FLAGS, S_NEWLINES, S_BASE, S_LEVEL, S_CALLS, S_CALL_LIST, S_EDGES, S_EDGE_LIST = 0, 1, 2, 3, 4, 5, 6, 7, 8
+S_GUARD, S_FLAGS, S_NEWLINES, S_BASE, S_LEVEL, S_PENDING, S_CALLS, S_CALL_LIST, S_EDGES, S_EDGE_LIST = range(10)
 FLAG_FINAL, FLAG_CLOSED = 1, 2  # may end here; ends here (nothing can follow)
-CALL_SELECT, CALL_RETURNS, CALL_NODE, CALL_NULLABLE, CALL_SIZE = 0, 1, 2, 3, 4
+CALL_SELECT, CALL_RETURNS, CALL_NODE, CALL_NULLABLE, CALL_VARIANT, CALL_SIZE = 0, 1, 2, 3, 4, 5
 SELECT_NODE, SELECT_KEY, SELECT_VALUE, SELECT_ITEM = 0, 1, 2, 3
 GUARD_NONE, GUARD_MORE, GUARD_CLOSE = 0, 1, 2
 
 # dfa state
-D_CLASSES, D_LABEL, D_LEAST, D_MOST, D_WORDS, D_MASK, D_NEXT = 0, 1, 2, 3, 4, 5, 6
+D_CLASSES, D_LABEL, D_LEAST, D_MOST, D_WORDS, D_LABELS, D_MASK, D_NEXT = 0, 1, 2, 3, 4, 5, 6, 7
 D_EVERYTHING = -2  # D_WORDS of the automaton of all strings
 
 # object shape: declared keys, words of bits, key lexeme, values, required bits, possible bits, initial bits, initially extra?,
-# required count, least, most members, rank of each key (or -1), keys by rank, values of additional keys, their automaton
+# required count, least, most members, rank of each key (or -1), keys by rank, values of additional keys, their automaton, labels;
+# obligations; bits of the declared keys whose value is surely one of infinitely many; labels of additional keys as bits.
+# Values: a table per variant, the plain one first.
 O_KEYS, O_WORDS, O_LEXEME, O_VALUES, O_REQUIRED, O_POSSIBLE, O_INITIAL, O_EXTRA_FIRST = 0, 1, 2, 3, 4, 5, 6, 7
-O_MISSING, O_MIN, O_MAX, O_RANK, O_BY_RANK, O_EXTRA_VALUES, O_EXTRA, O_SIZE = 8, 9, 10, 11, 12, 13, 14, 15
+O_MISSING, O_MIN, O_MAX, O_RANK, O_BY_RANK, O_EXTRA_VALUES, O_EXTRA, O_LABELS = 8, 9, 10, 11, 12, 13, 14, 15
+O_OBLIGATIONS, O_ENDLESS, O_ALL_LABELS, O_SIZE = 16, 17, 18, 19
 
 # array shape
-Y_PREFIX_COUNT, Y_PREFIX, Y_REST, Y_MIN, Y_MAX, Y_SIZE = 0, 1, 2, 3, 4, 5
+Y_PREFIX_COUNT, Y_PREFIX, Y_REST, Y_MIN, Y_MAX, Y_UNIQUE, Y_ENDLESS, Y_SIZE = range(8)
 
 # arena: header
 A_TOP, A_OUT, A_STATUS, A_NEED, A_BEGIN, A_END, A_POS, A_TOKENS, A_WANTED, A_WALK, A_WHOLE_KEYS = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10
-A_SET_COUNT = 11  # sets of configurations that the walk under way keeps
-A_FIRST = 16  # 8 ints: the bytes that can come first
-A_NEEDED, NEED_CAP = 24, 64  # addresses of stubs that a step wanted
+A_UNIQUE, A_ASKED = 11, 12  # is some array unique?; the question of NEED_VERDICT: frame, text from .. to, its hash (2 ints)
+A_VERDICTS = 17  # address of the table of answers (2 ints) and its size; pairs of a hash, 0 where free, and an answer
+A_SET_COUNT = 19  # sets of configurations that the walk under way keeps
+A_FIRST = 20  # 8 ints: the bytes that can come first
+A_NEEDED, NEED_CAP = 28, 64  # addresses of stubs that a step wanted
 A_CURRENT = A_NEEDED + NEED_CAP
 CW = 12
 SCRATCH_CAP = 96
@@ -86,7 +94,7 @@ A_SETS, SET_LISTS = A_SCRATCH + SCRATCH_CAP * CW, 64  # the first sets of so man
 ARENA = A_SETS + SET_LISTS
 
 # arena: rows
-R_NODE, R_STATE, R_REGS, R_PARENT, R_LEVEL, R_HASH, R_SIZE = 0, 1, 2, 3, 4, 5, 7
+R_NODE, R_STATE, R_REGS, R_PARENT, R_LEVEL, R_UNIQUE, R_HASH, R_SIZE = 0, 1, 2, 3, 4, 5, 6, 8
 G_COUNT, G_KEY, G_MISSING, G_EXTRAS, G_EXTRA, G_BITS = 0, 1, 2, 3, 4, 5
 X_NEXT, X_HASH, X_BYTES, X_DATA = 0, 1, 2, 3
 # a set of configurations that a walk keeps: next, configurations from .. to, hash (two ints), then per byte the set that it
@@ -95,6 +103,9 @@ Q_NEXT, Q_FROM, Q_TO, Q_HASH, Q_TARGETS = 0, 1, 2, 3, 5
 Q_SIZE = Q_TARGETS + 256
 NOTHING, LOOSE_END = -1, -2
 MANY_SETS = 1000  # sets that one walk keeps
+U_ITEM, U_ITEMS, U_OPEN, U_SIZE = 1, 2, 3, 4
+V_NEXT, V_START, V_HASH, V_SIZE = 0, 1, 2, 4
+C_SIZE = 5
 
 # configuration; a frame keeps its whitespace run where a lexeme keeps its interval of words
 NODE, STATE, LO, HI, DEPTH, ESC, CHARS, HASH, TEXT, REGS, PARENT, LEVEL = range(12)
@@ -108,7 +119,7 @@ FORK = -7  # R_NODE of an arena row that stands for two frames to return to: R_S
 
 # status of a step
 OK, NEED_NODES, NEED_ARENA, NEED_CONFIGS, NEED_TEXT, NEED_MASK = 0, 1, 2, 3, 4, 5
-TOO_MANY_THREADS, REFUSED, WALKED = 6, 7, 8
+TOO_MANY_THREADS, REFUSED, WALKED, NEED_VERDICT = 6, 7, 8, 9
 
 # DESCRIPTOR (one per matcher, int64): (address, length) of every array that a step touches, then scalars. A trie takes four
 # pairs in a row. E_OUT and E_DATA: what an operation writes (a mask row) and reads (bytes). E_ADVANCE and E_OPERATE are the

@@ -18,6 +18,7 @@ from .layout import (
     CHARS,
     D_CLASSES,
     D_LABEL,
+    D_LABELS,
     D_LEAST,
     D_MOST,
     D_NEXT,
@@ -42,6 +43,7 @@ from .layout import (
     LO,
     NEED_ARENA,
     NODE,
+    O_ALL_LABELS,
     O_BY_RANK,
     O_EXTRA,
     O_KEYS,
@@ -190,8 +192,10 @@ def viable(P, A, T, y):
     shape = P[node + L_SHAPE]
     if state >= 0 and P[node + L_COUNTED] != 0 and not within_bounds(P, node, state, A[y + CHARS]):
         state = -1
-    if state >= 0 and shape >= 0 and P[state + D_WORDS] >= 0 and not extra_key_left(P, A, T, y):
-        state = -1
+    if state >= 0 and shape >= 0:
+        allowed = P[state + D_LABELS] & A[A[A[y + PARENT] + R_REGS] + G_EXTRA] != 0
+        if not allowed or (P[state + D_WORDS] >= 0 and not extra_key_left(P, A, T, y)):
+            state = -1
     A[y + STATE] = state
     if state >= 0:
         return True
@@ -215,7 +219,11 @@ def complete(P, A, y):
         chars, upper = A[y + CHARS], P[node + L_MAX]
         if chars < P[node + L_MIN] or (upper >= 0 and chars > upper):
             return -1
-    return P[state + D_LABEL] if shape < 0 else P[shape + O_KEYS] + P[state + D_LABEL]
+    if shape < 0:
+        return P[state + D_LABEL]
+    if (A[A[A[y + PARENT] + R_REGS] + G_EXTRA] >> P[state + D_LABEL]) & 1 == 0:
+        return -1
+    return P[shape + O_KEYS] + P[state + D_LABEL]
 
 
 # JSON escapes --------------------------------------------------------------------------------------------------------
@@ -313,7 +321,9 @@ def some_char(P, A, T, y, first, last):
     shape = P[node + L_SHAPE]
     if state >= 0 and some_char_of_dfa(P, node, state, A[y + CHARS] + 1, first, last):
         # additional keys may be used up: then the characters are tried one by one
-        if shape < 0 or P[state + D_WORDS] < 0:
+        if shape < 0:
+            return True
+        if P[state + D_WORDS] < 0 and A[A[A[y + PARENT] + R_REGS] + G_EXTRA] == P[shape + O_ALL_LABELS]:
             return True
         if some_additional_key(P, A, T, y, first, last):
             return True
@@ -425,7 +435,7 @@ def some_additional_key(P, A, T, y, first, last):
             code = 0xE000
             continue
         target = step_code(P, state, code)
-        if target >= 0:
+        if target >= 0 and P[target + D_LABELS] & A[A[A[y + PARENT] + R_REGS] + G_EXTRA] != 0:
             left = P[target + D_WORDS]
             if left < 0 or left > words_taken(P, A, T, y, code):
                 return True
@@ -664,4 +674,4 @@ def keep_order(P, A, shape, regs, label):
         if bit(P, P[shape + O_REQUIRED], key) != 0:
             A[regs + G_EXTRA] = 0
             return
-    A[regs + G_EXTRA] = 1 if open_ else 0
+    A[regs + G_EXTRA] = P[shape + O_ALL_LABELS] if open_ else 0

@@ -57,6 +57,8 @@ class Matcher:
         self._history: NDArray[np.int32] = np.zeros(128 * H_SIZE, np.int32)
         self._walk: NDArray[np.int32] = np.zeros((vocabulary.trie.depth + 2) * W_SIZE, np.int32)
         self._desc: NDArray[np.int64] = np.zeros(at.E_SIZE, np.int64)
+        self._verdicts: dict[int, bool] = {}
+        self._verdict_table: NDArray[np.int64] = np.zeros(64, np.int64)
         self._checked: object = None
         self._describe()
         self.reset()
@@ -67,6 +69,7 @@ class Matcher:
         arena[: at.ARENA] = 0
         arena[at.A_TOP] = at.ARENA
         arena[at.A_WHOLE_KEYS] = self._index.whole_keys
+        self._describe_unique()
         self._configs[: at.CW] = 0
         self._configs[[at.NODE, at.STATE]] = self.grammar.program.entry
         self._configs[[at.REGS, at.PARENT, at.TEXT, at.LEVEL]] = -1
@@ -78,7 +81,7 @@ class Matcher:
         """An independent copy in the same state."""
         other = object.__new__(Matcher)
         other.__dict__.update(self.__dict__)
-        for name in ("_arena", "_configs", "_text", "_history", "_walk", "_desc"):
+        for name in ("_arena", "_configs", "_text", "_history", "_walk", "_desc", "_verdicts", "_verdict_table"):
             setattr(other, name, getattr(self, name).copy())
         other._checked = None
         other._describe()
@@ -214,7 +217,11 @@ class Matcher:
 
     def is_accepting(self) -> bool:
         """Whether the output is complete here (a stop token is allowed)."""
-        return self.is_terminated() or self._free != NOT_RELEASED or bool(kernels.operate(self._desc, kernels.CAN_END, 0, 0))
+        return (
+            self.is_terminated()
+            or self._free != NOT_RELEASED
+            or bool(kernels.operate(self._desc, kernels.CAN_END, 0, 0))
+        )
 
     def is_terminated(self) -> bool:
         """Whether a stop token was accepted."""
@@ -334,9 +341,20 @@ class Matcher:
             self._text = _grown(self._text, used + text + self.vocabulary.trie.depth + 8)
             self._history = _grown(self._history, (int(self._arena[at.A_TOKENS]) + 2) * H_SIZE)
             self._configs = _grown(self._configs, (int(self._arena[at.A_END]) + 2) * at.CW)
+        elif status == at.NEED_VERDICT:
+            self._ask()
         elif status == at.TOO_MANY_THREADS:
             raise LimitError("max_threads", self.grammar.limits.max_threads, "parallel readings of the output so far")
         self._describe()
+
+    def _ask(self) -> None:
+        """Answer a kernel's question whether the items of a unique array can all be different."""
+        frame, start, stop, *wide = self._arena[at.A_ASKED : at.A_ASKED + 5].tolist()
+        alive = self.grammar.can_differ(frame, self._text[start:stop].tobytes())
+        self._verdicts[wide[0] | wide[1] << 31] = alive
+        if 4 * len(self._verdicts) > len(self._verdict_table):
+            self._verdict_table = np.zeros(2 * len(self._verdict_table), np.int64)
+        _enter(self._verdict_table, self._verdicts)
 
     def _check_alive(self, mask: NDArray[np.int32]) -> None:
         """In a vocabulary that lacks bytes, a completion may exist that no token can begin: say so, never an empty mask."""
@@ -385,11 +403,18 @@ class Matcher:
         desc[: 2 * len(arrays)] = [x for a in arrays for x in (a.ctypes.data, a.size)]
         desc[at.E_SYMBOLS : at.E_SYMBOLS + 2] = self._symbols.ctypes.data, self._symbols.size
         desc[at.E_WORDS] = index.words
+        self._describe_unique()
         desc[at.E_THREADS] = self.grammar.limits.max_threads
         desc[at.E_ADVANCE], desc[at.E_OPERATE] = kernels.ADVANCE, kernels.OPERATE
         desc[at.E_SELF] = desc.ctypes.data
         desc[at.E_GRAMMAR] = self.grammar.program.number
         desc[at.E_LONG_TAILS] = index.long_tails
+
+    def _describe_unique(self) -> None:
+        """Say whether some array is unique, and where answers about such arrays are."""
+        address, arena = self._verdict_table.ctypes.data, self._arena
+        arena[at.A_UNIQUE] = bool(self.grammar.program.unique)
+        arena[at.A_VERDICTS : at.A_VERDICTS + 3] = address & 0x7FFFFFFF, address >> 31, len(self._verdict_table)
 
 
 def mask_array(bitmask: Any, words: int) -> NDArray[np.int32]:
@@ -408,6 +433,15 @@ def _from_tensor(tensor: Any) -> NDArray[Any]:
     if numpy is None:
         raise TypeError(f"a token bitmask is a numpy array or a CPU tensor, not {type(tensor).__name__}")
     return np.asarray(numpy())
+
+
+def _enter(table: NDArray[np.int64], answers: dict[int, bool]) -> None:
+    """Write answers into an open hash table of pairs."""
+    for key, answer in answers.items():
+        slot = 2 * key & (len(table) - 1)
+        while table[slot] not in (0, key):
+            slot = slot + 2 & (len(table) - 1)
+        table[slot : slot + 2] = key, answer
 
 
 def _grown(array: NDArray[Any], least: int) -> NDArray[Any]:

@@ -10,10 +10,13 @@ A *thread* is one way to read the text so far: a node, a position in it, its reg
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from decimal import Decimal
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..languages.dfa import DFA
 from .grammar import (
@@ -30,16 +33,21 @@ from .grammar import (
     Skin,
     Space,
     Union,
+    Variant,
     resolve,
 )
 
-__all__ = ["Items", "Members", "Oracle", "Thread", "callee", "children", "key_lexeme", "nullable"]
+if TYPE_CHECKING:
+    from .values import Values
+
+__all__ = ["Items", "Members", "Oracle", "Thread", "callee", "children", "key_lexeme", "nullable", "value_of"]
 
 BLANKS = b" \t\n\r"
 QUOTE, BACKSLASH = ord('"'), ord("\\")
 SHORT_ESCAPES = {ord(k): ord(v) for k, v in zip('"\\/bfnrt', '"\\/\b\f\n\r\t', strict=True)}
 _CONTINUATIONS = bytes(range(0x80, 0xC0))
 _LATELY = 256
+_OTHER = b"\xff"  # stands for an additional key: no text
 HEX = frozenset(b"0123456789abcdefABCDEF")
 
 
@@ -50,9 +58,13 @@ class Members(NamedTuple):
 
 
 class Items(NamedTuple):
-    """Registers of an array frame: how many items were begun."""
+    """Registers of an array frame: how many items were begun; of a unique one also the values of those that have ended,
+    and the text of the one under way.
+    """
 
     begun: int = 0
+    values: tuple[object, ...] = ()
+    text: bytes | None = None
 
 
 class Text(NamedTuple):
@@ -76,6 +88,7 @@ class Thread(NamedTuple):
     registers: Members | Items | None
     parent: Thread | None  # the calling frame, already moved to the state that it returns to
     depth: int
+    unique: int = -1  # depth of the innermost unique array around, this frame included; -1: none
 
     # The fields as what they are in a lexeme, in a frame, and in the frame of an object or an array.
 
@@ -153,7 +166,9 @@ class Oracle:
     def advance(self, threads: Iterable[Thread], byte: int) -> list[Thread]:
         """Every way to read one more byte or symbol; equal threads are merged."""
         ready = (u for thread in threads for u in self.closure(thread))
-        return list(dict.fromkeys(t for u in ready for t in self._consume(u, byte)))
+        data = bytes([byte & 255])
+        read = dict.fromkeys(_recorded(t, data) for u in ready for t in self._consume(u, byte))
+        return [t for t in read if self._can_differ(t)]
 
     def is_accepting(self, threads: Iterable[Thread]) -> bool:
         return any(u is DONE for thread in threads for u in self.closure(thread))
@@ -168,6 +183,16 @@ class Oracle:
                 if other not in seen:
                     seen.add(other)
                     todo.append(other)
+
+    def _can_differ(self, thread: Thread) -> bool:
+        """Whether all items of unique arrays that are under way, or have to come, can end unlike earlier ones."""
+        return thread.node is None or thread.unique < 0 or self._values.can_differ(thread)
+
+    @cached_property
+    def _values(self) -> Values:
+        from .values import Values
+
+        return Values(self)
 
     # One step without input ------------------------------------------------------------------------------------------
 
@@ -189,12 +214,20 @@ class Oracle:
                     if moved is not None:
                         yield moved
 
-    def _return(self, thread: Thread) -> Iterator[Thread]:
-        """Give control back to the calling frame; a key is recorded there, if it may be."""
+    def _return(self, thread: Thread, last: bytes = b"") -> Iterator[Thread]:
+        """Give control back to the calling frame; a key or an item is recorded there, if it may be. last: what was just
+        read, and is not recorded yet.
+        """
         parent = thread.caller
+        if isinstance(parent.registers, Items) and parent.registers.text is not None:
+            begun, values, text = parent.registers
+            value = value_of((text or b"") + last)
+            if value in values:
+                return
+            parent = parent._replace(registers=Items(begun, (*values, value)))
         if isinstance(thread.node, _KeyLexeme):
             key, (shape, members) = thread.text.content, parent.object
-            if key not in _allowed_keys(shape, members, [key]):
+            if key not in _allowed_keys(shape, members, [key], parent.layout_state.pending):
                 return
             parent = parent._replace(registers=Members((*members.emitted, key)))
         yield parent
@@ -236,6 +269,8 @@ class Oracle:
         if node is None:
             return
         caller = self._enter_state(after, call.returns)
+        if caller is not None and call.select is Select.VALUE and not _can_meet(caller):
+            return
         if caller is not None:
             yield from self._enter(node, byte, caller)
 
@@ -247,16 +282,19 @@ class Oracle:
                 yield from self._enter(alternative, byte, parent)
         elif isinstance(node, Lexeme):
             if node.skin is Skin.RAW:
-                yield from self._consume_text(Thread(node, Text(), None, parent, parent.depth + 1), byte)
+                yield from self._consume_text(Thread(node, Text(), None, parent, parent.depth + 1, parent.unique), byte)
             elif byte == QUOTE:
-                thread = Thread(node, Text(), None, parent, parent.depth + 1)
+                thread = Thread(node, Text(), None, parent, parent.depth + 1, parent.unique)
                 if self._viable(thread, b""):
                     yield thread
         elif isinstance(node, Frame):
             registers: Members | Items | None = None
             if node.shape is not None:
                 registers = Members() if isinstance(node.shape, ObjectShape) else Items()
-            yield from self._consume(Thread(node, Place(), registers, parent, parent.depth + 1), byte)
+            unique = isinstance(node.shape, ArrayShape) and node.shape.unique
+            depth = parent.depth + 1
+            thread = Thread(node, Place(), registers, parent, depth, depth if unique else parent.unique)
+            yield from self._consume(thread, byte)
 
     def _enter_state(self, thread: Thread, target: int) -> Thread | None:
         """The frame in another layout state, if that state's guard lets it in."""
@@ -294,7 +332,7 @@ class Oracle:
                 yield thread._replace(position=Text(content, b"\\"))
         elif byte == QUOTE:
             if self._label(thread) >= 0:
-                yield from self._return(thread)
+                yield from self._return(thread, bytes([byte]))
         elif byte >= 0x20 and self._viable(thread, content + bytes([byte])):
             yield thread._replace(position=Text(content + bytes([byte])))
 
@@ -313,7 +351,7 @@ class Oracle:
         """Whether some word of the lexeme starts with `content`; for keys, some key that may be emitted now."""
         node = thread.lexeme
         if isinstance(node, _KeyLexeme):
-            return _key_viable(*thread.caller.object, content)
+            return _key_viable(*thread.caller.object, content, thread.caller.layout_state.pending)
         if any(word.startswith(content) for word in node.words):
             return True
         return _dfa_viable(node.dfa, content, node.min_chars, node.max_chars)
@@ -321,6 +359,29 @@ class Oracle:
     def _some_char(self, thread: Thread, content: bytes, low: int, high: int) -> bool:
         """Whether the content can go on with some character in low..high (not a surrogate)."""
         return any(self._viable(thread, content + c) for c in _next_chars(thread, content, low, high))
+
+
+def _recorded(thread: Thread, data: bytes) -> Thread:
+    """The thread, with more text in all items that it is in."""
+    if thread.node is None or thread.unique < 0 or thread.parent is None or thread.parent.unique < 0:
+        return thread
+    parent = _recorded(thread.parent, data)
+    if isinstance(parent.registers, Items) and parent.registers.text is not None:
+        parent = parent._replace(registers=parent.registers._replace(text=parent.registers.text + data))
+    return thread._replace(parent=parent)
+
+
+def value_of(text: bytes) -> object:
+    """A hashable form of a JSON text: equal for equal values, whatever their spelling and the order of members."""
+    return _hashable(json.loads(text, parse_float=Decimal, parse_int=Decimal))
+
+
+def _hashable(value: object) -> object:
+    if isinstance(value, list):
+        return ("array", *map(_hashable, value))
+    if isinstance(value, dict):
+        return ("object", frozenset((key, _hashable(item)) for key, item in value.items()))
+    return ("bool", value) if isinstance(value, bool) else value
 
 
 class _Root(Node):
@@ -364,19 +425,15 @@ def callee(thread: Thread, call: Call) -> tuple[Node | None, Thread]:
     if call.select is Select.NODE:
         return call.node, thread
     if call.select is Select.ITEM:
-        shape, (begun,) = thread.array
-        if not _may_continue(thread):
+        shape, (begun, values, _) = thread.array
+        if call.node is None and not _may_continue(thread):
             return None, thread
-        item = shape.prefix[begun] if begun < len(shape.prefix) else shape.rest
-        return item, thread._replace(registers=Items(begun + 1))
+        item = call.node or (shape.prefix[begun] if begun < len(shape.prefix) else shape.rest)
+        return item, thread._replace(registers=Items(begun + 1, values, b"" if shape.unique else None))
     members, (emitted,) = thread.object
     if call.select is Select.KEY:
         return key_lexeme(members), thread
-    key = emitted[-1]
-    if key in members.keys:
-        return members.values[members.keys.index(key)], thread
-    assert members.extra is not None
-    return members.extra_values[members.extra.label(key)], thread
+    return _value(members, emitted[-1], call.variant), thread
 
 
 def children(node: Node) -> Iterator[Node]:
@@ -387,7 +444,9 @@ def children(node: Node) -> Iterator[Node]:
     elif isinstance(node, Frame):
         yield from (resolve(c.node) for s in node.layout.states for c in s.calls if c.node is not None)
         if isinstance(node.shape, ObjectShape):
-            yield from (resolve(v) for v in (*node.shape.values, *node.shape.extra_values) if v is not None)
+            tables: tuple[ObjectShape | Variant, ...] = (node.shape, *node.shape.variants)
+            for table in tables:
+                yield from (resolve(v) for v in (*table.values, *table.extra_values) if v is not None)
         elif isinstance(node.shape, ArrayShape):
             yield from (resolve(v) for v in (*node.shape.prefix, node.shape.rest) if v is not None)
 
@@ -397,7 +456,7 @@ def children(node: Node) -> Iterator[Node]:
 
 def _may_close(thread: Thread) -> bool:
     if isinstance(thread.frame.shape, ArrayShape):
-        shape, (begun,) = thread.array
+        shape, (begun, *_) = thread.array
         return begun >= shape.min_items
     members, (emitted,) = thread.object
     return len(emitted) >= members.min_members and not _missing(members, emitted)
@@ -405,16 +464,76 @@ def _may_close(thread: Thread) -> bool:
 
 def _may_continue(thread: Thread) -> bool:
     if isinstance(thread.frame.shape, ArrayShape):
-        shape, (begun,) = thread.array
+        shape, (begun, *_) = thread.array
         return (begun < len(shape.prefix) or shape.rest is not None) and begun < _most(shape.max_items)
     return _key_viable(*thread.object, b"")
+
+
+def _value(shape: ObjectShape, key: bytes, variant: int) -> Node | None:
+    """The node of the value under `key`, such that it meets the obligations in the bits of `variant`."""
+    table = shape.variants[variant - 1] if variant else shape
+    if key in shape.keys:
+        return table.values[shape.keys.index(key)]
+    assert shape.extra is not None
+    return table.extra_values[shape.extra.label(key)]
+
+
+def _extra_values(shape: ObjectShape, variant: int) -> Sequence[Node | None]:
+    return shape.variants[variant - 1].extra_values if variant else shape.extra_values
+
+
+def _choosable(
+    shape: ObjectShape, registers: Members, key: bytes, values: Sequence[Sequence[Node | None]], pending: int
+) -> bool:
+    """Whether `pending` can still be met after a member with that key and, by what it meets, one of values[variant]."""
+    after = Members((*registers.emitted, key))
+    return any(
+        variant & ~pending == 0
+        and any(value is not None for value in values[variant])
+        and _meetable(shape, after, pending & ~variant)
+        for variant in range(pending + 1)
+    )
+
+
+def _can_meet(thread: Thread) -> bool:
+    """Whether the pending obligations of an object can be met by members that follow."""
+    return not thread.layout_state.pending or _meetable(*thread.object, thread.layout_state.pending)
+
+
+def _meetable(shape: ObjectShape, registers: Members, pending: int, planned: frozenset[object] = frozenset()) -> bool:
+    """Whether `pending` can be met by members that follow, of which `planned` are decided: the first obligation is met
+    by one of its keys, the others by the same or in turn.
+    """
+    if not pending:
+        return True
+    emitted, missing = registers.emitted, _missing(shape, registers.emitted)
+    rank = None if shape.rank is None else dict(zip(shape.keys, shape.rank, strict=True))
+    last = -1 if rank is None else max((rank.get(k, len(rank)) for k in emitted), default=-1)
+    for variant in range(1, pending + 1):
+        if variant & ~pending or not variant & pending & -pending:
+            continue
+        table = shape.variants[variant - 1]
+        choices: list[object] = [
+            key
+            for key, value in zip(shape.keys, table.values, strict=True)
+            if value is not None and key not in emitted and key not in planned and (rank is None or rank[key] > last)
+        ]
+        if shape.extra is not None:
+            choices += [(label, len(planned)) for label, value in enumerate(table.extra_values) if value is not None]
+        for choice in choices:
+            plan = planned | {choice}
+            if len(emitted) + len(missing | plan) <= _most(shape.max_members) and _meetable(
+                shape, registers, pending & ~variant, plan
+            ):
+                return True
+    return False
 
 
 def _missing(shape: ObjectShape, emitted: Iterable[bytes]) -> set[bytes]:
     return {k for k, needed in zip(shape.keys, shape.required, strict=True) if needed} - set(emitted)
 
 
-def _allowed_keys(shape: ObjectShape, registers: Members, candidates: Iterable[bytes]) -> set[bytes]:
+def _allowed_keys(shape: ObjectShape, registers: Members, candidates: Iterable[bytes], pending: int = 0) -> set[bytes]:
     """The candidates that may be emitted next, such that the object can still be completed."""
     emitted, place = registers.emitted, {k: i for i, k in enumerate(shape.keys)}
     missing = _missing(shape, emitted)
@@ -425,10 +544,14 @@ def _allowed_keys(shape: ObjectShape, registers: Members, candidates: Iterable[b
             continue
         if not declared and (shape.extra is None or shape.extra.label(key) < 0):
             continue
-        if len(emitted) + 1 + len(missing - {key}) > _most(shape.max_members):
+        if len(emitted) + 1 + len(missing) - (key in missing) > _most(shape.max_members):
             continue
         if shape.rank is not None and not _in_order(shape, shape.rank, emitted, key, missing):
             continue
+        if pending:
+            values = [[_value(shape, key, variant)] for variant in range(pending + 1)]
+            if not _choosable(shape, registers, key, values, pending):
+                continue
         result.add(key)
     return result
 
@@ -454,11 +577,16 @@ def _in_order(
     return len(emitted) + 1 + left >= shape.min_members
 
 
-def _key_viable(shape: ObjectShape, registers: Members, content: bytes) -> bool:
+def _key_viable(shape: ObjectShape, registers: Members, content: bytes, pending: int = 0) -> bool:
     """Whether some key that starts with `content` may be emitted next."""
-    if _allowed_keys(shape, registers, [k for k in shape.keys if k.startswith(content)]):
+    if _allowed_keys(shape, registers, [k for k in shape.keys if k.startswith(content)], pending):
         return True
     if shape.extra is None or (state := _state(shape.extra, content)) < 0:
+        return False
+    if pending and not any(
+        _choosable(shape, registers, _OTHER, [[_extra_values(shape, v)[label]] for v in range(pending + 1)], pending)
+        for label in _labels_from(shape.extra, state)
+    ):
         return False
     emitted, missing = registers.emitted, _missing(shape, registers.emitted)
     if len(emitted) + 1 + len(missing) > _most(shape.max_members) or (shape.rank is not None and missing):
@@ -466,6 +594,17 @@ def _key_viable(shape: ObjectShape, registers: Members, content: bytes) -> bool:
     # an additional key: one that is neither declared nor emitted must be left
     taken = {k for k in (*shape.keys, *emitted) if k.startswith(content) and shape.extra.label(k) >= 0}
     return _more_words_than(shape.extra, state, len(taken))
+
+
+def _labels_from(dfa: DFA, state: int) -> set[int]:
+    """Labels of the words that lead on from a state."""
+    seen, todo = {state}, [state]
+    while todo:
+        for target in set(dfa.table[todo.pop()].tolist()) - seen:
+            if target >= 0:
+                seen.add(target)
+                todo.append(target)
+    return {int(dfa.labels[s]) for s in seen if dfa.labels[s] >= 0}
 
 
 def _more_words_than(dfa: DFA, state: int, bound: int) -> bool:

@@ -19,6 +19,7 @@ from ..languages.dfa import DFA
 from ..languages.operations import ANY_STRING
 from . import layout as at
 from .grammar import (
+    MANY_LABELS,
     ArrayShape,
     Call,
     Frame,
@@ -32,6 +33,7 @@ from .grammar import (
     Select,
     Skin,
     Union,
+    Variant,
     resolve,
 )
 from .oracle import nullable
@@ -64,6 +66,8 @@ class Program:
         self._layouts: dict[int, int] = {}
         self._classes: dict[bytes, int] = {}
         self._first: dict[int, int] = {}
+        self.unique: dict[int, Frame] = {}
+        """Frames of arrays without equal items, by address."""
         self.dfa_states: dict[int, tuple[DFA, int]] = {}
         self.probe = self._lexeme(Lexeme(skin=Skin.JSON_STRING), -1)
         """A JSON string lexeme of no language of its own: a row of it may stand in any state of any automaton."""
@@ -134,6 +138,7 @@ class Program:
             most,
             counted,
             shape,
+            int(node.finite),
         ]
         return self._node(first_bytes(node), record)
 
@@ -149,7 +154,10 @@ class Program:
             kind, shape = at.SHAPE_ARRAY, self._array(node.shape)
         else:
             kind, shape = at.SHAPE_NONE, -1
-        return self._node(first_bytes(node), [at.K_FRAME, start, kind, shape])
+        address = self._node(first_bytes(node), [at.K_FRAME, start, kind, shape])
+        if isinstance(node.shape, ArrayShape) and node.shape.unique:
+            self.unique[address] = node
+        return address
 
     # Shapes ------------------------------------------------------------------------------------------------------------
 
@@ -160,6 +168,8 @@ class Program:
         possible = [v is not None for v in shape.values]
         missing, most = sum(required), -1 if shape.max_members is None else min(shape.max_members, 2**30)
         address = self._reserve(at.O_SIZE)
+        tables: tuple[ObjectShape | Variant, ...] = (shape, *shape.variants)
+        labels = (1 << len(shape.extra_values)) - 1 if len(shape.extra_values) <= MANY_LABELS else -1
         lexeme = self._lexeme(Lexeme(shape.keys, extra, skin=shape.skin), address)
         initial, extra_first = self._initially_allowed(shape, extra is not None)
         by_rank = [0] * n
@@ -172,21 +182,28 @@ class Program:
                 n,
                 (n + 31) // 32,
                 lexeme,
-                self._put([-1 if v is None else self.stub(v) for v in shape.values]),
+                self._put([v for table in tables for v in self._stubs_of(table.values)]),
                 self._put(_bits(required)),
                 self._put(_bits(possible)),
                 self._put(_bits(initial)),
-                int(extra_first),
+                labels if extra_first else 0,
                 missing,
                 min(shape.min_members, 2**30),
                 most,
                 -1 if shape.rank is None else self._put(shape.rank),
                 -1 if shape.rank is None else self._put(by_rank),
-                self._put([self.stub(v) for v in shape.extra_values]),
+                self._put([v for table in tables for v in self._stubs_of(table.extra_values)]),
                 self._dfa(extra, count_words=True),
+                len(shape.extra_values),
+                len(shape.variants).bit_length(),
+                self._put(_bits(shape.endless or [False] * n)),
+                labels,
             ],
         )
         return address
+
+    def _stubs_of(self, values: Iterable[Node | None]) -> list[int]:
+        return [-1 if value is None else self.stub(value) for value in values]
 
     def _initially_allowed(self, shape: ObjectShape, open_: bool) -> tuple[list[bool], bool]:
         """Which declared keys may come first, and whether an additional one may."""
@@ -215,6 +232,8 @@ class Program:
                 -1 if shape.rest is None else self.stub(shape.rest),
                 min(shape.min_items, 2**30),
                 -1 if shape.max_items is None else min(shape.max_items, 2**30),
+                int(shape.unique),
+                int(shape.endless),
             ]
         )
 
@@ -241,11 +260,12 @@ class Program:
             assert layout.states[call.returns].guard is Guard.NONE
             empty = call.node is not None and nullable(call.node)
             target = -1 if call.node is None else self.stub(call.node)
-            calls += [int(call.select), places[call.returns], target, int(empty)]
+            calls += [int(call.select), places[call.returns], target, int(empty), call.variant]
         return [
             int(state.guard),
             at.FLAG_FINAL * state.final + at.FLAG_CLOSED * closed,
             *((-1, 0, 0) if space is None else (space.newlines, space.base, space.per_level)),
+            state.pending,
             len(state.calls),
             self._put(calls),
             len(state.edges),
@@ -285,6 +305,7 @@ class Program:
         rows[:, at.D_LEAST] = least
         rows[:, at.D_MOST] = most
         rows[:, at.D_WORDS] = _word_counts(dfa) if count_words else -1
+        rows[:, at.D_LABELS] = _labels_ahead(dfa) if count_words and 0 < dfa.labels.max() < MANY_LABELS else -1
         wide = (dfa.table >= 0)[:, dfa.classes].sum(axis=1) >= WIDE
         rows[:, at.D_MASK] = -1
         free = _free_states(dfa)
@@ -411,6 +432,17 @@ def _like_any_string(
             elif pairs[target] != like:
                 return {}
     return pairs
+
+
+def _labels_ahead(dfa: DFA) -> NDArray[np.int32]:
+    """Labels of the words from each state to acceptance, as bits."""
+    labels = np.where(dfa.labels >= 0, 1 << np.maximum(dfa.labels, 0), 0).astype(np.int32)
+    while True:
+        following = np.where(dfa.table >= 0, labels[dfa.table], 0)
+        grown = labels | np.bitwise_or.reduce(following, axis=1)
+        if (grown == labels).all():
+            return labels
+        labels = grown
 
 
 def _word_counts(dfa: DFA) -> NDArray[np.int32]:

@@ -11,6 +11,7 @@ from ._kernel import kernel
 from .hashes import fork_hash, store_hash
 from .layout import (
     A_OUT,
+    A_POS,
     A_SCRATCH,
     A_STATUS,
     CW,
@@ -36,21 +37,29 @@ from .layout import (
     R_REGS,
     R_SIZE,
     R_STATE,
+    R_UNIQUE,
     READ,
     REGS,
     RETURN,
     S_FLAGS,
     SCRATCH_CAP,
+    SHAPE_ARRAY,
     SHAPE_OBJECT,
     STATE,
     TEXT,
     TOO_MANY_THREADS,
+    U_ITEM,
+    U_ITEMS,
+    V_NEXT,
+    V_START,
+    Y_UNIQUE,
 )
 from .lexemes import (
     allocate,
     close_key,
     complete,
 )
+from .uniqueness import may_return
 
 
 @kernel("P i i i i i i -> v")
@@ -96,8 +105,8 @@ def push_return(A, n, parent, mode):
     return n + 1
 
 
-@kernel("P A C i -> i")
-def hand_back(P, A, C, n):
+@kernel("P A C T i -> i")
+def hand_back(P, A, C, T, n):
     """Give control back as scratch row `n` asks: to every frame of a fork; a frame that ends there returns in turn;
     below the outermost one the output is complete. Returns the scratch count."""
     row = A_SCRATCH + n * CW
@@ -112,6 +121,10 @@ def hand_back(P, A, C, n):
         if P[state + S_FLAGS] & FLAG_CLOSED == 0:
             break
         parent = A[parent + R_PARENT]
+    if parent >= 0 and A[parent + R_UNIQUE] == parent:
+        end = A[A_POS] + 1 if mode == EMIT else A[A_POS]
+        if not may_return(A, T, A[parent + R_NODE], A[parent + R_REGS], end):
+            return n
     if parent < 0:
         if mode == READ:
             return n  # nothing can follow the complete output
@@ -162,10 +175,13 @@ def merge(P, A, C, first):
         for other in range(first, kept):
             row = other * CW
             if C[row + NODE] == C[mine + NODE] and C[row + STATE] == C[mine + STATE] and alike(P, A, C, row, mine):
-                parent = with_parents(A, C[row + PARENT], C[mine + PARENT])
-                if parent == 0:
-                    return
-                C[row + PARENT] = parent
+                if C[row + PARENT] != C[mine + PARENT]:
+                    if in_unique(A, C[row + PARENT]) or in_unique(A, C[mine + PARENT]):
+                        continue  # each must end unlike its own earlier items
+                    parent = with_parents(A, C[row + PARENT], C[mine + PARENT])
+                    if parent == 0:
+                        return
+                    C[row + PARENT] = parent
                 fresh = False
                 break
         if fresh:
@@ -186,7 +202,7 @@ def with_parents(A, known, more):
             fork = allocate(A, R_SIZE)
             if fork == 0:
                 return 0
-            A[fork + R_NODE], A[fork + R_STATE], A[fork + R_PARENT] = FORK, one, known
+            A[fork + R_NODE], A[fork + R_STATE], A[fork + R_PARENT], A[fork + R_UNIQUE] = FORK, one, known, 0
             store_hash(A, fork, fork_hash(A, one, known))
             known = fork
         if not is_fork:
@@ -219,6 +235,22 @@ def same_frames(A, first, second):
     return True
 
 
+@kernel("A i -> b")
+def in_unique(A, parent):
+    """Whether what returns to an arena row lies in an item of a unique array."""
+    return parent >= 0 and A[parent + R_UNIQUE] != 0
+
+
+@kernel("A i i -> b")
+def same_items(A, first, second):
+    """Whether two lists of items of one text are equal."""
+    while first != second:
+        if first == 0 or second == 0 or A[first + V_START] != A[second + V_START]:
+            return False
+        first, second = A[first + V_NEXT], A[second + V_NEXT]
+    return True
+
+
 @kernel("P A C i i -> b")
 def alike(P, A, C, row, mine):
     """Whether two configurations of one node and state are equal but for the frame they return to."""
@@ -235,6 +267,9 @@ def alike(P, A, C, row, mine):
     if first != second:
         kind, shape = P[node + F_SHAPE_KIND], P[node + F_SHAPE]
         size = G_BITS + P[shape + O_WORDS] if kind == SHAPE_OBJECT else 1
+        if kind == SHAPE_ARRAY and P[shape + Y_UNIQUE] != 0:
+            if A[first + U_ITEM] != A[second + U_ITEM] or not same_items(A, A[first + U_ITEMS], A[second + U_ITEMS]):
+                return False
         for k in range(size):
             if A[first + k] != A[second + k]:
                 return False

@@ -19,11 +19,12 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from itertools import islice
+from itertools import islice, product
 from typing import TypeVar
 
 import numpy as np
 
+from .._limits import check_time
 from ..languages.dfa import DFA
 from .grammar import SYMBOL, ArrayShape, Call, Frame, Guard, Lexeme, Node, ObjectShape, Select, Skin, Union, resolve
 from .oracle import (
@@ -36,9 +37,10 @@ from .oracle import (
     _decode_escape,
     _KeyLexeme,
     _next_chars,
+    _value,
 )
 
-__all__ = ["Completer", "Word", "completion"]
+__all__ = ["Completer", "Word", "completion", "spelled"]
 
 Word = bytes | tuple[int, ...]
 """A text; with symbols in it, a tuple of inputs."""
@@ -101,6 +103,8 @@ class Completer:
             found = self._text(node, b"")
             if found is not None and node.skin is Skin.JSON_STRING:
                 found = b'"' + found
+        elif isinstance(node, Frame) and isinstance(node.shape, ArrayShape) and node.shape.unique:
+            found = next(self.oracle._values.words(node), None)
         elif isinstance(node, Union):
             found = _least([self._word(alternative, height - 1) for alternative in node.alternatives])
         else:
@@ -115,9 +119,20 @@ class Completer:
 
     def _thread(self, thread: Thread | None, height: int) -> Word | None:
         """The rest of the output behind `thread`."""
-        parts = []
+        parts: list[Word] = []
         while thread is not None and thread.node is not None:
             node = thread.node
+            if thread.unique >= 0:
+                # the items of a unique array depend on each other: all of the outermost one is one part
+                frame = thread
+                while frame.unique >= 0:
+                    frame = frame.caller
+                found = next(self.oracle._values.completions(thread, frame), None)
+                if found is None:
+                    return None
+                parts.append(found[0])
+                thread = found[1]
+                continue
             part: Word | None
             if isinstance(node, _KeyLexeme):
                 # the key decides what its object still needs, so both are one part
@@ -141,13 +156,13 @@ class Completer:
         json = node.skin is Skin.JSON_STRING
         found: list[bytes | None] = [w[len(content) :] for w in node.words if w.startswith(content)]
         if json:
-            found = [_spelled(rest) + b'"' for rest in found if rest is not None]
+            found = [spelled(rest) + b'"' for rest in found if rest is not None]
         if node.dfa is not None and (state := node.dfa.run(content)) >= 0:
             chars = sum(b & 0xC0 != 0x80 for b in content)
             most = None if node.max_chars is None else node.max_chars - chars
             rest = self._paths(node.dfa, node.skin).shortest(state, max(0, node.min_chars - chars), most)
             if rest is not None:
-                found.append(_spelled(rest) + b'"' if json else rest)
+                found.append(spelled(rest) + b'"' if json else rest)
         return _least(found)
 
     def _string(self, thread: Thread) -> Word | None:
@@ -184,7 +199,7 @@ class Completer:
         heads = self._after_escape(thread) if escape else [(b"", content)]
         frame = thread.caller
         shape, (emitted,) = frame.object
-        spell = bytes if shape.skin is Skin.RAW else lambda rest: _spelled(rest) + b'"'
+        spell = bytes if shape.skin is Skin.RAW else lambda rest: spelled(rest) + b'"'
         found = []
         for head, begun in heads:
             for key in self._keys(frame, begun):
@@ -197,26 +212,55 @@ class Completer:
         """Some keys that start with `content` and may be emitted now: required and short ones first."""
         shape, members = frame.object
         required = dict(zip(shape.keys, shape.required, strict=True))
-        declared = _allowed_keys(shape, members, [k for k in shape.keys if k.startswith(content)])
+        pending = frame.layout_state.pending
+        declared = _allowed_keys(shape, members, [k for k in shape.keys if k.startswith(content)], pending)
         keys = sorted(declared, key=lambda k: (not required[k], len(k), k))[:_CANDIDATES]
         if shape.extra is not None and (state := shape.extra.run(content)) >= 0:
             taken = {k[len(content) :] for k in (*shape.keys, *members.emitted) if k.startswith(content)}
             for label in range(len(shape.extra_values)):
                 rests = self._paths(shape.extra, Skin.JSON_STRING, label).words(state, taken)
                 additional = [content + rest for _, rest in islice(rests, 1)]
-                keys += sorted(_allowed_keys(shape, members, additional))
+                keys += sorted(_allowed_keys(shape, members, additional, pending))
         return keys
 
-    def _members(self, shape: ObjectShape, emitted: tuple[bytes, ...], least: int, height: int) -> list[bytes] | None:
+    def _witnesses(
+        self, shape: ObjectShape, emitted: tuple[bytes, ...], pending: int, height: int
+    ) -> Iterator[tuple[bytes, ...]]:
+        """Sets of keys to try that may meet pending obligations, beside members that an object gets anyway: the fewest
+        first.
+        """
+        choices: list[list[bytes | None]] = []
+        passed = _passed(shape, emitted)
+        for obligation in range(pending.bit_length()):
+            if pending >> obligation & 1:
+                table = shape.variants[(1 << obligation) - 1]
+                found = [
+                    (len(word), key)
+                    for key, value in zip(shape.keys, table.values, strict=True)
+                    if value is not None and key not in passed and (word := self._word(value, height - 1)) is not None
+                ]
+                for label, value in enumerate(table.extra_values):
+                    word = None if value is None else self._word(value, height - 1)
+                    if word is not None and shape.extra is not None:
+                        taken = {*shape.keys, *emitted}
+                        found += islice(self._additional(shape.extra, label, taken, len(word)), len(emitted) + 2)
+                choices.append([None, *(key for _, key in sorted(found)[:_CANDIDATES])])
+        tried = (tuple(key for key in chosen if key is not None) for chosen in product(*choices))
+        yield from sorted(tried, key=len)
+
+    def _members(
+        self, shape: ObjectShape, emitted: tuple[bytes, ...], witnesses: tuple[bytes, ...], least: int, height: int
+    ) -> list[bytes] | None:
         """The members that an object still gets, at least `least`, as keys; None when none is known at this height."""
         place = {k: i for i, k in enumerate(shape.keys)}
         chosen = [k for k, needed in zip(shape.keys, shape.required, strict=True) if needed and k not in emitted]
+        chosen += [k for k in dict.fromkeys(witnesses) if k not in chosen]
         wanted = max(least, shape.min_members - len(emitted)) - len(chosen)
         if shape.max_members is not None and len(emitted) + len(chosen) + max(wanted, 0) > shape.max_members:
             return None
         if wanted > 0:
             found = heapq.merge(*self._optional(shape, emitted, height))
-            optional = [key for _, key in islice(found, wanted)]
+            optional = list(islice((key for _, key in found if key not in chosen), wanted))
             if len(optional) < wanted:
                 return None
             chosen += optional
@@ -229,15 +273,13 @@ class Completer:
         self, shape: ObjectShape, emitted: tuple[bytes, ...], height: int
     ) -> Iterator[Iterator[tuple[int, bytes]]]:
         """Ascending lists of (cost, key) of the members that an object may get besides those that are required."""
-        rank = dict(zip(shape.keys, shape.rank, strict=True)) if shape.rank is not None else None
-        begun = max((rank.get(k, len(rank)) for k in emitted), default=-1) if rank is not None else -1
-        declared = []
+        passed, declared = _passed(shape, emitted), []
         for key, value, needed in zip(shape.keys, shape.values, shape.required, strict=True):
-            if needed or value is None or key in emitted or (rank is not None and rank[key] <= begun):
+            if needed or value is None or key in passed:
                 continue
             word = self._word(value, height - 1)
             if word is not None:
-                declared.append((len(_spelled(key)) + len(word), key))
+                declared.append((len(spelled(key)) + len(word), key))
         yield iter(sorted(declared))
         if shape.extra is None or shape.extra.is_empty:
             return
@@ -258,11 +300,13 @@ class Completer:
         shape = frame.shape
         if isinstance(shape, ObjectShape):
             assert isinstance(registers, Members)
-            for least in (0, 1):  # one more member than needed where a comma has promised it
-                plan = self._members(shape, registers.emitted, least, height)
-                found = None if plan is None else self._object(frame, shape, state, registers.emitted, plan, height)
-                if found is not None:
-                    return found
+            emitted, pending = registers.emitted, frame.layout.states[state].pending
+            for witnesses in self._witnesses(shape, emitted, pending, height):
+                for least in (0, 1):  # one more member than needed where a comma has promised it
+                    plan = self._members(shape, emitted, witnesses, least, height)
+                    found = None if plan is None else self._object(frame, shape, state, emitted, plan, height)
+                    if found is not None:
+                        return found
             return None
         if isinstance(shape, ArrayShape):
             assert isinstance(registers, Items)
@@ -272,13 +316,14 @@ class Completer:
     def _object(
         self, frame: Frame, shape: ObjectShape, state: int, emitted: tuple[bytes, ...], plan: list[bytes], height: int
     ) -> Word | None:
-        spell = bytes if shape.skin is Skin.RAW else lambda key: b'"' + _spelled(key) + b'"'
+        spell = bytes if shape.skin is Skin.RAW else lambda key: b'"' + spelled(key) + b'"'
 
         def call(call: Call, at: int) -> tuple[Word | None, int]:
             if call.select is Select.KEY:
                 return (spell(plan[at]), at + 1) if at < len(plan) else (None, at)
             if call.select is Select.VALUE:
-                return self._word(_value(shape, plan[at - 1] if at else emitted[-1]), height - 1), at
+                value = _value(shape, plan[at - 1] if at else emitted[-1], call.variant)
+                return None if value is None else self._word(value, height - 1), at
             return self._called(call, height), at
 
         def enter(guard: Guard, at: int) -> bool:
@@ -326,6 +371,7 @@ def _path(
     best = {(state, register): 0}
     queue = [(0, (state, register))]
     while queue:
+        check_time()
         cost, here = heapq.heappop(queue)
         if here in done:
             continue
@@ -354,12 +400,13 @@ def _path(
     return None
 
 
-def _value(shape: ObjectShape, key: bytes) -> Node:
-    node = shape.values[shape.keys.index(key)] if key in shape.keys else None
-    if node is None:
-        assert shape.extra is not None
-        node = shape.extra_values[shape.extra.label(key)]
-    return node
+def _passed(shape: ObjectShape, emitted: tuple[bytes, ...]) -> set[bytes]:
+    """Declared keys that cannot follow: emitted ones, and those that come before them in a fixed order."""
+    if shape.rank is None or not emitted:
+        return set(emitted)
+    rank = dict(zip(shape.keys, shape.rank, strict=True))
+    begun = max(rank.get(k, len(rank)) for k in emitted)
+    return {k for k in shape.keys if rank[k] <= begun}
 
 
 class _Paths:
@@ -419,6 +466,7 @@ class _Paths:
         best = {(state, 0): 0}
         queue = [(0, 0, (state, 0))]
         while queue:
+            check_time()
             _, _, here = heapq.heappop(queue)
             state, chars = here
             if self.accepting[state] and chars >= least:
@@ -450,6 +498,7 @@ class _Paths:
         queue = [(self.distance[state], b"", 0, state)]
         classes = self.dfa.classes.tolist()
         while queue:
+            check_time()
             _, word, cost, state = heapq.heappop(queue)
             if self.accepting[state] and word not in taken:
                 yield cost, word
@@ -472,7 +521,7 @@ def _joined(parts: Sequence[Word]) -> Word:
     return tuple(unit for part in parts for unit in part)
 
 
-def _spelled(content: bytes) -> bytes:
+def spelled(content: bytes) -> bytes:
     """UTF-8, or a part of it, inside a JSON string."""
     return b"".join([_SPELLING[b] for b in content])
 

@@ -17,6 +17,7 @@ from .layout import (
     A_POS,
     A_SCRATCH,
     A_STATUS,
+    A_UNIQUE,
     ASK,
     CALL_NULLABLE,
     CALL_RETURNS,
@@ -73,6 +74,7 @@ from .lexemes import (
     viable,
 )
 from .rows import emit, hand_back, leave, merge, push_return, push_scratch, set_row
+from .uniqueness import keep_distinct
 from .views import call_native, ints, octets, view_i64
 
 
@@ -87,7 +89,7 @@ def consume(P, A, C, T, c, byte):
         row = A_SCRATCH + n * CW
         node, state = A[row + NODE], A[row + STATE]
         if state == RETURN:
-            n = hand_back(P, A, C, n)
+            n = hand_back(P, A, C, T, n)
         elif node == DONE:
             continue
         elif state == ENTER:
@@ -98,7 +100,7 @@ def consume(P, A, C, T, c, byte):
             else:
                 n = read_json(P, A, C, T, n, byte)
         else:
-            n = read_frame(P, A, C, n, byte)
+            n = read_frame(P, A, C, T, n, byte)
 
 
 @kernel("P A C T i i -> i")
@@ -160,7 +162,7 @@ def may_end(P, A, C, T, c):
         row = A_SCRATCH + n * CW
         node, state, parent = A[row + NODE], A[row + STATE], A[row + PARENT]
         if state == RETURN:
-            n = hand_back(P, A, C, n)
+            n = hand_back(P, A, C, T, n)
         elif node == DONE:
             return True
         elif P[node] == K_LEXEME:
@@ -222,7 +224,7 @@ def advance_all(descriptor, first, last, byte):
             found += 1 if may_end(P, A, C, T, c) else 0
         return found
     start = A[A_OUT]
-    if last - first == 1 and 32 <= byte < SYMBOL and byte != 34 and byte != 92:
+    if last - first == 1 and A[A_UNIQUE] == 0 and 32 <= byte < SYMBOL and byte != 34 and byte != 92:
         found = read_content(P, A, C, first * CW, byte)
         if found >= 0:
             return found
@@ -232,6 +234,7 @@ def advance_all(descriptor, first, last, byte):
         merge(P, A, C, start)
         if A[A_OUT] - start > desc[E_THREADS]:
             A[A_STATUS] = TOO_MANY_THREADS
+    keep_distinct(P, A, C, T, start)
     return A[A_OUT] - start
 
 

@@ -23,6 +23,7 @@ from .layout import (
     A_STATUS,
     A_TOKENS,
     A_TOP,
+    A_UNIQUE,
     A_WALK,
     A_WANTED,
     BLANKS,
@@ -55,6 +56,7 @@ from .layout import (
     END,
     ESC,
     F_SHAPE_KIND,
+    G_EXTRA,
     G_EXTRAS,
     HI,
     K_FRAME,
@@ -62,6 +64,7 @@ from .layout import (
     L_COUNTED,
     L_MAX,
     L_MIN,
+    L_SHAPE,
     L_SKIN,
     LEVEL,
     LO,
@@ -76,6 +79,7 @@ from .layout import (
     NEWLINES,
     NODE,
     NOTHING,
+    O_ALL_LABELS,
     OK,
     PARENT,
     Q_FROM,
@@ -103,7 +107,7 @@ from .layout import (
     UNCOUNTED,
 )
 from .lexemes import allocate, bit, follow, word_byte
-from .rows import set_row
+from .rows import in_unique, set_row
 from .steps import advance
 from .views import ints, octets
 
@@ -157,6 +161,8 @@ def keep_set(desc, first, last):
     registers and raw lexemes: in grammars a walk meets few different sets, and most of the trie.
     """
     P, A, C = ints(desc, E_PROGRAM), ints(desc, E_ARENA), ints(desc, E_CONFIGS)
+    if A[A_UNIQUE] != 0:
+        return 0
     h = last - first
     for c in range(first, last):
         node = C[c * CW + NODE]
@@ -383,6 +389,11 @@ def string_way(desc, P, A, C, row, alone):
     anything = P[state + D_WORDS] == D_EVERYTHING and P[state + D_LABEL] >= 0
     words_left = C[row + LO] < C[row + HI]
     counted, most = P[node + L_COUNTED], P[node + L_MAX]
+    if C[row + TEXT] >= 0 and A[A[C[row + PARENT] + R_REGS] + G_EXTRA] != P[P[node + L_SHAPE] + O_ALL_LABELS]:
+        return PLAIN  # only keys of some labels
+    if in_unique(A, C[row + PARENT]):
+        endless = anything and (counted == UNCOUNTED or (counted == LOOSE and most < 0))
+        return READY if endless and C[row + TEXT] < 0 else PLAIN
     if counted != UNCOUNTED:
         if words_left or counted == TIGHT or desc[E_LONG_TAILS] > 1:
             return PLAIN

@@ -1,4 +1,4 @@
-"""The command line: `constrain check`, `constrain warmup`, `constrain --version`.
+"""The command line: `constrain check`, `constrain sample`, `constrain warmup`, `constrain --version`.
 
 sources   reads what the command names: files, standard input, JSON; says what is unusable about it
 counts    sizes of a schema
@@ -6,6 +6,7 @@ verdicts  what the automaton and jsonschema say about an instance
 masks     what a tokenizer's masks are like: how many tokens are allowed, how long a mask takes
 check     the command itself: from the options to a `Result`
 output    a `Result` as text or as JSON
+sample    random outputs
 """
 
 from __future__ import annotations
@@ -29,6 +30,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     if options.command == "warmup":
         return _warmup(options)
+    if options.command == "sample":
+        from .sample import sample
+
+        return sample(options)
     from .check import check
     from .output import show
 
@@ -93,18 +98,44 @@ def _parser() -> argparse.ArgumentParser:
         metavar="FILE",
         help="a model's whole output to check to the byte, JSON or not, under --whitespace; may be repeated",
     )
-    check.add_argument("--draft", help="4, 6, 7, 2019-09 or 2020-12; default: what $schema says, else 2020-12")
-    check.add_argument("--whitespace", default="flexible", help="flexible, compact, single or a pattern")
-    check.add_argument("--property-order", default="any", choices=["any", "schema"])
-    check.add_argument("--formats", default="assert", choices=["assert", "annotate"])
-    check.add_argument("--numbers", default="canonical", choices=["canonical", "any"])
-    check.add_argument("--lenient", action="store_true", help="relax what cannot be enforced, instead of refusing it")
+    _add_compiling(check)
+    check.add_argument(
+        "--explain",
+        type=int,
+        nargs="?",
+        const=6,
+        metavar="DEPTH",
+        help="show what the keywords come down to: the values that each subschema leaves, to this depth (default 6)",
+    )
     check.add_argument("--json", action="store_true", help="write one JSON object")
     _add_tokenizer(check, "add mask statistics for this vocabulary")
+
+    sample = commands.add_parser(
+        "sample",
+        help="write random outputs of a JSON Schema",
+        description="Write random values that are valid under a JSON Schema, one a line.",
+        epilog="exit codes: 0 done, 1 nothing satisfies the schema or a limit was reached, 2 unusable input",
+    )
+    sample.add_argument("--schema", required=True, metavar="FILE", help="the schema; - reads standard input")
+    sample.add_argument("--count", type=int, default=1, metavar="N", help="how many (default 1)")
+    sample.add_argument("--seed", type=int, metavar="N", help="the same seed writes the same values")
+    sample.add_argument("--max-bytes", type=int, default=2000, metavar="N", help="finish each soon after N bytes")
+    _add_compiling(sample)
 
     warmup = commands.add_parser("warmup", help="compile all kernels now, or load them")
     _add_tokenizer(warmup, "build the tables of this vocabulary too")
     return parser
+
+
+def _add_compiling(parser: argparse.ArgumentParser) -> None:
+    """The options of a schema compilation."""
+    parser.add_argument("--draft", help="4, 6, 7, 2019-09 or 2020-12; default: what $schema says, else 2020-12")
+    parser.add_argument("--whitespace", default="flexible", help="flexible, compact, single or a pattern")
+    parser.add_argument("--property-order", default="any", choices=["any", "schema"])
+    parser.add_argument("--formats", default="assert", choices=["assert", "annotate"])
+    parser.add_argument("--numbers", default="canonical", choices=["canonical", "any"])
+    parser.add_argument("--lenient", action="store_true", help="relax what cannot be enforced, instead of refusing it")
+    parser.add_argument("--openapi", action="store_true", help="read OpenAPI's nullable and discriminator")
 
 
 def _add_tokenizer(parser: argparse.ArgumentParser, purpose: str) -> None:

@@ -4,28 +4,31 @@ from __future__ import annotations
 
 import argparse
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from .._errors import LimitError, SchemaError, UnsatisfiableError
 from ..automata.grammar import Node
 from ..automata.oracle import Oracle
-from ..schema import Finding, Report, compile_schema
+from ..schema import Entry, Finding, Report, compile_schema, explain_schema
 from .counts import count
 from .masks import MaskStatistics, mask_statistics
 from .sources import Source, Unusable, parse_json, read, read_vocabulary
 from .verdicts import Verdict, judge, second_opinion
 
-__all__ = ["Result", "check"]
+__all__ = ["COMPILING", "Result", "check"]
 
-_COMPILING = ("draft", "whitespace", "property_order", "formats", "numbers", "lenient")
+COMPILING = ("draft", "whitespace", "property_order", "formats", "numbers", "lenient", "openapi")
+"""The options that are passed on to the compilation."""
 
 
 @dataclass
 class Result:
     """What a check found. compiled: whether there is an automaton (without what `findings` say is refused).
 
-    errors: one line per unusable input. sizes: see `counts`, and the bytes of the schema.
+    errors: one line per unusable input. sizes: see `counts`, and the bytes of the schema. normal_form: see
+    `schema.explain`.
     """
 
     schema: str
@@ -34,6 +37,7 @@ class Result:
     sizes: dict[str, int] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
     verdicts: list[Verdict] = field(default_factory=list)
+    normal_form: list[Entry] = field(default_factory=list)
     masks: MaskStatistics | None = None
     has_second: bool = False
     errors: list[str] = field(default_factory=list)
@@ -60,8 +64,10 @@ def check(options: argparse.Namespace) -> Result:
         result.errors.append(str(error))
         return result
     result.sizes = {"bytes": len(source.data), **count(schema)}
-    compiling = {name: getattr(options, name) for name in _COMPILING}
+    compiling = {name: getattr(options, name) for name in COMPILING}
     root = _compile(schema, compiling, result)
+    if options.explain is not None and not result.errors:
+        _explain(schema, options.explain, compiling, result)
     if not result.errors:
         _judge(schema, root, options, compiling, result)
     if root is not None and options.tokenizer and not result.errors:
@@ -102,6 +108,12 @@ def _attempt(schema: Any, options: dict[str, Any]) -> tuple[Node, Report]:
         root, report = compile_schema(schema, **options | {"lenient": True})  # again a SchemaError if it is malformed
         report.findings = [replace(f, status="refused") if f.status == "relaxed" else f for f in report]
         return root, report
+
+
+def _explain(schema: Any, depth: int, compiling: dict[str, Any], result: Result) -> None:
+    """The normal form, as far as it can be worked out; why not further is among the findings already."""
+    with suppress(LimitError):
+        result.normal_form = explain_schema(schema, depth=depth, **compiling)
 
 
 def _judge(

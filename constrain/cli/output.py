@@ -13,7 +13,15 @@ from .verdicts import Verdict
 
 __all__ = ["show"]
 
-_STYLES = {"accepted": "green", "rejected": "red", "relaxed": "yellow", "refused": "red", "note": "cyan"}
+_STYLES = {
+    "accepted": "green",
+    "rejected": "red",
+    "relaxed": "yellow",
+    "refused": "red",
+    "note": "cyan",
+    "entry": "bold",
+    "form": "magenta",
+}
 
 
 def show(result: Result, *, as_json: bool) -> None:
@@ -21,7 +29,7 @@ def show(result: Result, *, as_json: bool) -> None:
     for error in result.errors:
         _write(sys.stderr, f"constrain check: {error}")
     if as_json:
-        _write(sys.stdout, json.dumps(to_json(result), ensure_ascii=False, indent=1))
+        _write(sys.stdout, json.dumps(to_json(result), ensure_ascii=False, indent=1, default=_number))
     else:
         _print(list(_lines(result)))
 
@@ -35,10 +43,16 @@ def to_json(result: Result) -> dict[str, Any]:
         "compile_seconds": result.seconds,
         "sizes": result.sizes,
         "findings": [vars(finding) for finding in result.findings],
+        "normal_form": [vars(entry) for entry in result.normal_form],
         "instances": [_verdict_json(verdict) for verdict in result.verdicts],
         "masks": result.masks.to_json() if result.masks is not None else None,
         "errors": result.errors,
     }
+
+
+def _number(value: Any) -> float:
+    """For JSON: a Decimal of the schema."""
+    return float(value)
 
 
 def _verdict_json(verdict: Verdict) -> dict[str, Any]:
@@ -66,6 +80,9 @@ def _lines(result: Result) -> Iterator[tuple[str, str]]:
         yield "", _summary(result)
     for finding in result.findings:
         yield finding.status, f"{finding.status}  {_where(finding.pointer, finding.keyword)}: {finding.reason}"
+    for entry in result.normal_form:
+        yield "entry", entry.name
+        yield from (("form", f"  {line}") for line in entry.lines())
     for verdict in result.verdicts:
         yield from _verdict_lines(verdict)
     if result.verdicts and not result.has_second:
@@ -143,8 +160,10 @@ def _print(lines: list[tuple[str, str]]) -> None:
         else:
             console = Console(highlight=False, soft_wrap=True)
             for status, line in lines:
-                head, blank, tail = line.partition(" ")
-                console.print(Text.assemble((head, _STYLES.get(status, "")), blank, tail))
+                rest = line.lstrip()
+                head, blank, tail = (rest, "", "") if status == "entry" else rest.partition(" ")
+                indent = line[: len(line) - len(rest)]
+                console.print(Text.assemble(indent, (head, _STYLES.get(status, "")), blank, tail))
             return
     for _, line in lines:
         _write(sys.stdout, line)

@@ -18,6 +18,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .._errors import GrammarError, LimitError
+from .._limits import check_time
 from .charsets import ALL, CharSet, partition
 from .syntax import EMPTY, Kind, Node, alternatives, chars, concatenate, repeat
 
@@ -370,6 +371,7 @@ class _Builder:
         simple = True
         source = 0
         while source < len(order):
+            check_time()
             terms = order[source]
             if source == 1:
                 self.at_start, self.context = False, 1
@@ -400,6 +402,7 @@ class _Builder:
         accepting: list[bool] = []
         source = 0
         while source < len(order):
+            check_time()
             terms, self.at_start, self.after_word, behinds = order[source]
             if terms == _ALL_SET:
                 accepting.append(True)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._errors import LimitError
-from .._limits import Limits
+from .._limits import Limits, check_time
 from ._lengths import leads
 from .dfa import DFA
 from .minimize import merge_equal, trim
@@ -66,6 +66,7 @@ def assemble(
     order = [start]
     rows: _Rows = []
     for state in order:
+        check_time()
         row = []
         for following in moves(state):
             if following is None:
@@ -188,6 +189,11 @@ def label_product(dfas: Sequence[DFA], labeller: Callable[[frozenset[int]], int]
     return _product((ANY_STRING, *dfas), 1, label, limits or Limits())
 
 
+def with_labels(dfa: DFA, kept: set[int], limits: Limits | None = None) -> DFA:
+    """The words of `dfa` that have one of the labels, which they keep."""
+    return _product((dfa,), 1, lambda found: found[0] if found[0] in kept else -1, limits or Limits())
+
+
 def is_subset(a: DFA, b: DFA, limits: Limits | None = None) -> bool:
     """Whether every word of `a` is in `b`."""
     return _holds_for_all_pairs(a, b, lambda x, y: y >= 0 or x < 0, True, limits or Limits())
@@ -219,6 +225,7 @@ def _holds_for_all_pairs(a: DFA, b: DFA, test: Callable[[int, int], bool], needs
     seen = {(0, 0)}
     stack = [(0, 0)]
     while stack:
+        check_time()
         x, y = stack.pop()
         if not test(a_labels[x], b_labels[y]):
             return False

@@ -22,6 +22,8 @@ from .dfa import DFA
 
 __all__ = ["EMPTY_LANGUAGE", "any_string", "finish", "to_bytes"]
 
+_CELLS = 2_000_000
+"""Table cells that are spelled at a time."""
 EMPTY_LANGUAGE = DFA(np.zeros(256, np.uint8), np.zeros((0, 1), np.int32), np.zeros(0, np.int32))
 
 
@@ -198,18 +200,22 @@ def _expand(
     extra = []
     for level in trie.levels[:-1]:
         # values holds, per vector, what each class and each deeper node stands for; its last column answers -1.
-        spelled = values[:, level]
-        flat = spelled.reshape(-1, level.shape[1])
-        alive = (flat >= 0).any(axis=1)
-        numbers = np.full(len(flat), -1, np.int32)
-        if alive.any():
-            distinct, inverse = _unique_rows(flat[alive])
-            numbers[alive] = inverse + count
-            count += len(distinct)
-            extra.append(distinct)
-        if count > max_states:
-            raise LimitError("max_states", max_states, "states of a pattern in UTF-8")
-        values = np.concatenate([values[:, :-1], numbers.reshape(len(vectors), -1), values[:, -1:]], axis=1)
+        numbers = np.full((len(vectors), len(level)), -1, np.int32)
+        seen: dict[bytes, int] = {}
+        part = max(1, _CELLS // level.size)
+        for start in range(0, len(vectors), part):  # a part at a time, as most rows may be the same
+            flat = values[start : start + part, level].reshape(-1, level.shape[1])
+            alive = (flat >= 0).any(axis=1)
+            if alive.any():
+                distinct, inverse = _unique_rows(flat[alive])
+                known = np.array([seen.setdefault(row.tobytes(), len(seen)) for row in distinct], np.int32)
+                numbers[start : start + part].reshape(-1)[alive] = known[inverse] + count
+            if count + len(seen) > max_states:
+                raise LimitError("max_states", max_states, "states of a pattern in UTF-8")
+        if seen:
+            count += len(seen)
+            extra.append(np.frombuffer(b"".join(seen), np.int32).reshape(-1, level.shape[1]))
+        values = np.concatenate([values[:, :-1], numbers, values[:, -1:]], axis=1)
     leads = values[:, trie.levels[-1][0]][which]
     top = np.concatenate([ascii_columns, leads], axis=1)
     if extra:

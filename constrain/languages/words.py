@@ -12,7 +12,7 @@ from .._limits import Limits
 from .dfa import DFA
 from .utf8 import EMPTY_LANGUAGE, finish
 
-__all__ = ["count_words", "from_words", "sample", "shortest_word", "words"]
+__all__ = ["count_words", "distances", "from_words", "sample", "shortest_word", "words"]
 
 _WANDER = 24
 """Steps after which a random word heads for acceptance."""
@@ -112,8 +112,8 @@ def _byte_moves(dfa: DFA) -> list[list[tuple[int, int]]]:
     return [[(byte, row[c]) for byte, c in enumerate(classes) if row[c] >= 0] for row in table]
 
 
-def _distances(dfa: DFA) -> list[int]:
-    """Bytes from each state to acceptance."""
+def distances(dfa: DFA) -> list[int]:
+    """The least bytes from each state to acceptance."""
     before: list[list[int]] = [[] for _ in range(dfa.n_states)]
     for source, row in enumerate(dfa.table.tolist()):
         for target in set(row):
@@ -133,7 +133,7 @@ def shortest_word(dfa: DFA) -> bytes | None:
     """The first in bytewise order of the words with the fewest bytes, or None for the empty language."""
     if dfa.is_empty:
         return None
-    distance = _distances(dfa)
+    distance = distances(dfa)
     return _descend(dfa, distance, 0)
 
 
@@ -155,7 +155,7 @@ def sample(dfa: DFA, rng: Random) -> bytes:
     """A word at random; every word can occur that wanders at most a few dozen bytes. Raises ValueError when empty."""
     if dfa.is_empty:
         raise ValueError("the empty language has no word")
-    distance = _distances(dfa)
+    distance = distances(dfa)
     members = [np.flatnonzero(dfa.classes == c).tolist() for c in range(dfa.table.shape[1])]
     word = bytearray()
     state = 0

@@ -2,8 +2,8 @@
 
 Objects and arrays are unions of shapes. Two shapes meet by merging their parts; a shape minus another is the union
 of the ways in which a value of the first can fail the second: a required key absent, a key present with a value
-outside its goal, a count out of bounds. A failure that no shape can express ("some undeclared member fails") raises
-`Refusal`; nothing is ever dropped silently.
+outside its goal, a count out of bounds, an obligation that some undeclared member fails. A failure that no shape can
+express raises `Refusal`; nothing is ever dropped silently.
 """
 
 from __future__ import annotations
@@ -14,17 +14,15 @@ from itertools import combinations
 from typing import Any
 
 from .._errors import LimitError, SchemaError
-from .._limits import Limits
+from .._limits import Limits, check_time
 from . import numbers as num
 from .counting import Counting, counting
-from .forms import Contains, Form, Goal, Items, Kind, Members, Rule
+from .forms import Contains, Form, Goal, Items, Kind, Members, Rule, Some
 from .goals import Goals, canonical, fields
 from .signals import InProgress, Refusal
 from .strings import Lexicon, encodable
 
 __all__ = ["Algebra"]
-
-_SPLIT_KEYS = 4
 
 
 class Algebra:
@@ -114,6 +112,7 @@ class Algebra:
         """Drop shapes that show themselves to be part of another: differences produce many."""
         kept: list[Any] = []
         for shape in shapes:
+            check_time()
             if isinstance(shape, Items) or not any(self._includes(other, shape) for other in kept):
                 kept = [other for other in kept if isinstance(other, Items) or not self._includes(shape, other)]
                 kept.append(shape)
@@ -122,7 +121,10 @@ class Algebra:
     def _includes(self, a: Members, b: Members) -> bool:
         """Whether b is part of a for a reason that shows in the parts."""
         if not (
-            a.required.keys() <= b.required.keys() and set(a.names) <= set(b.names) and set(a.rules) <= set(b.rules)
+            a.required.keys() <= b.required.keys()
+            and set(a.names) <= set(b.names)
+            and set(a.rules) <= set(b.rules)
+            and set(a.some) <= set(b.some)
         ):
             return False
         if a.low > max(b.low, len(b.required)) or (a.high is not None and (b.high is None or b.high > a.high)):
@@ -196,7 +198,8 @@ class Algebra:
             declared[key] = goal
         rules = tuple(dict.fromkeys(a.rules + b.rules)) if a.rules and b.rules else a.rules or b.rules
         names = tuple(dict.fromkeys(a.names + b.names))
-        met = Members(declared, rules, names, required, low, high, a.states_rest or b.states_rest)
+        some = tuple(dict.fromkeys(a.some + b.some))
+        met = Members(declared, rules, names, required, low, high, a.states_rest or b.states_rest, some)
         if any(key not in declared and self.member(met, key) is self.goals.none for key in required):
             return None
         return met
@@ -238,48 +241,53 @@ class Algebra:
         return [way for way in ways if not self._surely_void(way)]
 
     def _failing_rest(self, a: Members, b: Members) -> list[Members]:
-        """Ways in which a member that neither shape declares can fail b."""
-        new = [rule for rule in b.rules if rule not in a.rules]
-        names = [name for name in b.names if name not in a.names]
-        if not new and not names:
-            return []
-        known = {**a.declared, **a.required, **b.declared, **b.required}
+        """Ways in which members that neither shape declares can fail b: one of them breaks a rule of b, or all of them
+        keep the rules that b obliges one to break.
+        """
+        ways = []
+        known = frozenset({**a.declared, **a.required, **b.declared, **b.required})
+        new = tuple(rule for rule in b.rules if rule not in a.rules)
+        names = tuple(name for name in b.names if name not in a.names)
+        if (new or names) and not self._surely_kept(a, new, names):
+            declared = {key: self.member(a, key) for key in sorted(known, key=[*a.declared, *known].index)}
+            some = dict.fromkeys((*a.some, Some(new, names, known)))
+            ways.append(replace(a, declared=declared, some=tuple(some), tags=None, undeclared=None))
+        ways += [self._keeping(a, some) for some in b.some if some not in a.some]
+        return ways
+
+    def _surely_kept(self, a: Members, rules: tuple[Rule, ...], names: tuple[Goal, ...]) -> bool:
+        """Whether a glance shows that no undeclared member of a shape breaks the rules or has another name."""
         if a.high is not None and a.high <= len(a.required):
-            return []
+            return True
         given = self.rest_goals(a)
         if all(goal is self.goals.none for goal in given):
-            return []
-        if not names and all(
+            return True
+        return not names and all(
             self.surely_empty(self.goals.conj(goal, self.goals.negate(wanted)))
             for goal in given
-            for rule in new
+            for rule in rules
             for wanted in (*(then for _, then in rule.patterns), rule.otherwise)
             if wanted is not self.goals.all and wanted is not goal
-        ):
-            return []
-        if names or any(rule.patterns for rule in new) or any(rule.otherwise is not self.goals.none for rule in new):
-            raise Refusal("would need an undeclared member that fails; only shapes of declared members can be negated")
-        # b is closed: having any further member fails it, that is, more members than declared ones
-        optional = [key for key in known if key not in a.required and not self.surely_empty(self.member(a, key))]
-        if len(optional) > _SPLIT_KEYS:
-            raise Refusal(f"would need an undeclared member beside {len(optional)} optional ones")
-        ways = []
-        for size in range(len(optional) + 1):
-            for present in combinations(optional, size):
-                absent = {key: self.goals.none for key in optional if key not in present}
-                required = {**a.required, **dict.fromkeys(present)}
-                declared = {**a.declared, **absent}
-                ways.append(
-                    replace(
-                        a,
-                        declared=declared,
-                        required=required,
-                        low=max(a.low, len(required) + 1),
-                        tags=None,
-                        undeclared=None,
-                    )
-                )
-        return ways
+        )
+
+    def _keeping(self, a: Members, some: Some) -> Members:
+        """The objects of a shape of which no member meets an obligation."""
+        if any(not self.lexicon.contains(self.form(name).strings, key) for name in some.names for key in some.known):
+            raise Refusal("would need names that only undeclared members must have")
+        declared = {
+            key: self.goals.conj(self.member(a, key), self.goals.negate(self.breaking(some, key)))
+            for key in {**a.declared, **dict.fromkeys(sorted(some.known))}
+        }
+        rules, names = tuple(dict.fromkeys(a.rules + some.rules)), tuple(dict.fromkeys(a.names + some.names))
+        return replace(a, declared=declared, rules=rules, names=names, states_rest=True, tags=None, undeclared=None)
+
+    def breaking(self, some: Some, key: str) -> Goal:
+        """What the value under `key` must satisfy so that the member meets an obligation."""
+        if key in some.known:
+            return self.goals.none
+        if any(not self.lexicon.contains(self.form(name).strings, key) for name in some.names):
+            return self.goals.all
+        return self.goals.negate(self.ruled(some.rules, key))
 
     def rest_goals(self, members: Members) -> list[Goal]:
         """Goals that an undeclared key may have (a superset)."""

@@ -7,23 +7,26 @@ any JSON value) are built once per compilation.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
-from ..automata.grammar import ArrayShape, Frame, Lazy, Lexeme, Node, ObjectShape, Skin, Union
-from ..automata.json_layouts import array_layout, object_layout
+from .._limits import timed
+from ..automata.grammar import ArrayShape, Frame, Lazy, Lexeme, Node, ObjectShape, Select, Skin, Union, Variant
+from ..automata.json_layouts import array_layout, distinct_layout, object_layout, with_obligations
 from ..languages import operations
 from ..languages.dfa import DFA
+from ..languages.operations import ANY_STRING
 from ..languages.words import words
 from .counting import unrolled
 from .forms import FALSE, NULL, TRUE, Form, Goal, Items, Kind, Members
 from .goals import fields
+from .keys import MOST_KEYS, Choice
 from .normal import Normaliser
 from .strings import Strings, encodable, encoded
 
 __all__ = ["Builder"]
 
 _LITERALS = ((FALSE, b"false"), (NULL, b"null"), (TRUE, b"true"))
-_FINITE_KEYS = 1024
 _NUMERIC = b"-0123456789"
 _FIRST = {
     "null": b"n", "boolean": b"tf", "string": b'"', "number": _NUMERIC, "integer": _NUMERIC,
@@ -43,7 +46,8 @@ class Builder:
     def node(self, goal: Goal) -> Node:
         """The node of an inhabited goal."""
         if goal.node is None:
-            goal.node = self._union(self._alternatives(self.normaliser.settled(goal)))
+            with timed(self.normaliser.document.limits):
+                goal.node = self._union(self._alternatives(self.normaliser.settled(goal)))
         return goal.node  # type: ignore[no-any-return]
 
     def later(self, goal: Goal) -> Node:
@@ -65,7 +69,9 @@ class Builder:
         if (form.numbers.values or form.numbers.clauses) and not self.normaliser.numerals.is_empty(form.numbers):
             number = self._numbers.get(form.numbers)
             if number is None:
-                number = self._numbers[form.numbers] = Lexeme(dfa=self.normaliser.numerals.automaton(form.numbers))
+                finite = self.normaliser.repeats.met and not self.normaliser.repeats.endless_numbers(form.numbers)
+                dfa = self.normaliser.numerals.automaton(form.numbers)
+                number = self._numbers[form.numbers] = Lexeme(dfa=dfa, finite=finite)
             nodes.append(number)
         nodes.extend(self._string_nodes(form.strings))
         emptiness = self.normaliser.emptiness
@@ -111,7 +117,12 @@ class Builder:
         inhabited = self.normaliser.emptiness.inhabited
         if items.contains or items.automaton is not None:
             automaton = self.normaliser.algebra.counting(items)
-            return Frame(unrolled(self.array_layout, automaton, inhabited, self.later))
+            if items.unique is None:
+                return Frame(unrolled(self.array_layout, automaton, inhabited, self.later))
+            layout = unrolled(self.array_layout, automaton, inhabited, self.later, Select.ITEM)
+            return Frame(layout, ArrayShape(unique=True, endless=True))
+        if self.normaliser.repeats.is_of_strings(items):
+            return self._distinct_strings(items)
         high = items.high
         prefix: list[Node] = []
         for i, goal in enumerate(items.prefix):
@@ -124,44 +135,84 @@ class Builder:
             rest = self.later(items.rest)
         if rest is None:
             high = len(prefix) if high is None else min(high, len(prefix))
-        return Frame(self.array_layout, ArrayShape(tuple(prefix), rest, items.low, high))
+        shape = ArrayShape(tuple(prefix), rest, items.low, high)
+        if items.unique is not None:
+            shape.unique = True
+            shape.endless = all(map(self.normaliser.repeats.endless, (*items.prefix, *([items.rest] if rest else []))))
+        return Frame(self.array_layout, shape)
+
+    def _distinct_strings(self, items: Items) -> Node:
+        """An array of different strings: an object of keys alone."""
+        strings = self.normaliser.form(items.rest).strings
+        words = tuple(sorted(encoded(strings.words)))
+        clauses = replace(strings, words=frozenset())
+        extra = self.normaliser.lexicon.whole(clauses) if strings.clauses else None
+        nothing = Lexeme(words=(b"",))
+        shape = ObjectShape(
+            words,
+            (nothing,) * len(words),
+            (False,) * len(words),
+            None,
+            extra if extra is not None and not extra.is_empty else None,
+            (nothing,),
+            items.low,
+            items.high,
+        )
+        return Frame(distinct_layout(self.normaliser.options.whitespace), shape)
 
     # objects
 
     def _object(self, members: Members) -> Node:
         normaliser = self.normaliser
-        inhabited, member = normaliser.emptiness.inhabited, normaliser.algebra.member
+        inhabited = normaliser.emptiness.inhabited
         members = normaliser.closed(members)
-        extra, goals = normaliser.keys.undeclared(members, inhabited)
-        order: dict[str, Goal] = {}
+        extra, choices = normaliser.keys.undeclared(members, inhabited)
+        order: dict[str, Choice] = {}
         for key in (*members.declared, *members.required):
             if key not in order and encodable(key):
-                order[key] = member(members, key)
-        if extra is not None and (members.names or any(rule.patterns for rule in members.rules)):
-            finite = words(extra, _FINITE_KEYS + len(order))
+                order[key] = normaliser.variants(members, key)
+        if extra is not None and extra is not ANY_STRING:
+            finite = words(extra, MOST_KEYS + len(order))
             if finite is not None:
                 for word in finite:
-                    order.setdefault(word.decode(), goals[extra.label(word)])
-                extra = None
+                    order.setdefault(word.decode(), choices[extra.label(word)])
+                extra, choices = None, []
+        many = set(range(len(choices)))
+        if members.some and extra is not None:
+            listed, many = normaliser.keys.listed(members, inhabited)
+            order.update((key, choices[label]) for key, label in listed.items())
+        possible = {key: inhabited(choice[0]) for key, choice in order.items()}
         rank = {key: i for i, key in enumerate(order)}
-        entries = []
-        for key, goal in order.items():
-            value = self.later(goal) if inhabited(goal) else None
-            if value is not None or extra is not None:
-                entries.append((key.encode(), value, key in members.required, rank[key]))
-        entries.sort(key=lambda entry: entry[0])
-        keys, values, required, ranks = zip(*entries, strict=True) if entries else ((), (), (), ())
+        kept = sorted((k for k in order if possible[k] or extra is not None), key=str.encode)
+        tables = [
+            Variant(
+                tuple(self._maybe(order[key][variant]) for key in kept),
+                tuple(
+                    self._maybe(choice[variant]) if label in many or not variant else None
+                    for label, choice in enumerate(choices)
+                ),
+            )
+            for variant in range(1 << len(members.some))
+        ]
+        plain = tables[0]
         shape = ObjectShape(
-            keys,
-            values,
-            required,
-            ranks if self.ordered else None,
+            tuple(key.encode() for key in kept),
+            plain.values,
+            tuple(key in members.required for key in kept),
+            tuple(rank[key] for key in kept) if self.ordered else None,
             extra,
-            tuple(self.later(goal) for goal in goals) if extra is not None else (),
+            tuple(value for value in plain.extra_values if value is not None),
             max(members.low, 0),
             members.high,
+            variants=tuple(tables[1:]),
         )
-        return Frame(self.object_layout, shape)
+        if normaliser.repeats.met:
+            shape.endless = tuple(normaliser.repeats.endless(order[key][0]) for key in kept)
+        layout = self.object_layout
+        return Frame(with_obligations(layout, len(members.some)) if members.some else layout, shape)
+
+    def _maybe(self, goal: Goal) -> Node | None:
+        return self.later(goal) if self.normaliser.emptiness.inhabited(goal) else None
 
 
 def first_bytes(goal: Goal) -> frozenset[int] | None:

@@ -15,6 +15,7 @@ from typing import Any
 from urllib.parse import urldefrag
 
 from .._errors import LimitError
+from . import openapi
 from .dialect import ANNOTATIONS, ASSERTIONS, TYPES, Draft, introduced
 from .document import Document, Location, Scope, join, json_type
 from .strings import is_risky, known_format, parsed
@@ -75,6 +76,8 @@ def _visit(state: _Scan, location: Location) -> None:
     if state.depth > document.limits.max_depth:
         raise LimitError("max_depth", document.limits.max_depth, f"nesting of the schema at {location.pointer[:80]}")
     draft = location.scope.draft
+    if document.openapi:
+        openapi.rewrite(location, document.report)
     if draft.ref_alone and "$ref" in schema:
         _reference(state, location, "$ref", schema["$ref"])
         for keyword in ("definitions", "$defs"):
@@ -87,14 +90,22 @@ def _visit(state: _Scan, location: Location) -> None:
     for keyword, value in schema.items():
         checker = _CHECKERS.get(keyword)
         if checker is None:
-            if keyword not in ANNOTATIONS and not keyword.startswith("x-"):
-                document.report.add(location.pointer, keyword, "note", "not a keyword; it has no effect")
+            if not _is_annotation(keyword, document):
+                reason = "a keyword of OpenAPI; it has no effect without openapi=True"
+                reason = reason if keyword in openapi.KEYWORDS else "not a keyword; it has no effect"
+                document.report.add(location.pointer, keyword, "note", reason)
         elif introduced.get(keyword, draft) > draft:
             document.report.add(
                 location.pointer, keyword, "note", f"not a keyword of draft {draft.value}; it has no effect"
             )
         else:
             checker(state, location, keyword, value)
+
+
+def _is_annotation(keyword: str, document: Document) -> bool:
+    if keyword in ANNOTATIONS or keyword.startswith("x-"):
+        return True
+    return document.openapi and (keyword in openapi.KEYWORDS or keyword in openapi.ANNOTATIONS)
 
 
 def _enter_resource(document: Document, location: Location) -> None:

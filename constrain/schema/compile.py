@@ -1,23 +1,24 @@
-"""`compile_schema`: the one entry of the package."""
+"""`compile_schema`: from a schema to the node of its grammar."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from .._errors import LimitError, SchemaError, UnsatisfiableError
-from .._limits import Limits
+from .._limits import Limits, timed
 from ..automata.grammar import Node
 from .build import Builder
 from .check import scan
+from .contradiction import contradiction
 from .dialect import Draft
 from .document import Document, chosen_draft, load
-from .explain import contradiction
+from .forms import Goal
 from .normal import Normaliser
 from .options import Options
 from .report import Report
 from .signals import InProgress
 
-__all__ = ["compile_schema"]
+__all__ = ["compile_schema", "normalised"]
 
 
 def compile_schema(
@@ -30,6 +31,7 @@ def compile_schema(
     formats: str = "assert",
     numbers: str = "canonical",
     lenient: bool = False,
+    openapi: bool = False,
     registry: Any = None,
     limits: Limits | None = None,
 ) -> tuple[Node, Report]:
@@ -45,26 +47,35 @@ def compile_schema(
     numbers:               spelling of numbers, "canonical" or "any".
     lenient:               keywords that cannot be enforced have no effect and are reported as relaxed, instead of
     an error.
+    openapi:               OpenAPI's `nullable` and `discriminator` are read; else the report notes them.
     registry:              a `referencing.Registry` with the documents that references outside the schema need.
 
     Raises SchemaError (malformed, or not enforceable), UnsatisfiableError (no value satisfies it), LimitError,
     ValueError (options).
     """
     limits = limits or Limits()
-    options = Options(whitespace, property_order, additional_properties, formats, numbers, lenient)
-    report = Report()
+    options = Options(whitespace, property_order, additional_properties, formats, numbers, lenient, openapi)
     try:
-        document = Document(load(schema, limits), chosen_draft(draft), registry, limits, report)
-        scan(document)
-        report.subschemas = len(document.locations)
-        normaliser = Normaliser(document, options, limits, report)
-        root = normaliser.goals.at(document.root)
-        if document.hard or lenient:
-            normaliser.survey(root)
-        if not normaliser.emptiness.inhabited(root):
-            raise UnsatisfiableError(*contradiction(normaliser, root))
-        return Builder(normaliser).node(root), report
+        with timed(limits):
+            normaliser, root = normalised(schema, options, draft, registry, limits)
+            if normaliser.document.hard or lenient:
+                normaliser.survey(root)
+            if not normaliser.emptiness.inhabited(root):
+                raise UnsatisfiableError(*contradiction(normaliser, root))
+            return Builder(normaliser).node(root), normaliser.report
     except InProgress:
         raise SchemaError("", "$ref", "refers to itself without any structure in between") from None
     except RecursionError:
         raise LimitError("max_depth", limits.max_depth, "nesting of schemas about one value") from None
+
+
+def normalised(
+    schema: Any, options: Options, draft: str | int | Draft | None, registry: Any, limits: Limits
+) -> tuple[Normaliser, Goal]:
+    """What a compilation starts from: the document read, checked and indexed, and the goal of its root."""
+    report = Report()
+    document = Document(load(schema, limits), chosen_draft(draft), registry, limits, report, options.openapi)
+    scan(document)
+    report.subschemas = len(document.locations)
+    normaliser = Normaliser(document, options, limits, report)
+    return normaliser, normaliser.goals.at(document.root)

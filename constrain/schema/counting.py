@@ -7,7 +7,7 @@ the goal and counts it. With an upper bound the edges split each item into insid
 
 Arrays without repeats over a few values are counted likewise, by the set of values they had.
 
-`unrolled` multiplies the array layout with that automaton, so that the frame needs no registers.
+`unrolled` multiplies the array layout with that automaton, so that the frame needs no registers for it.
 """
 
 from __future__ import annotations
@@ -117,9 +117,15 @@ def distinct(items: Items, finite: Callable[[Goal], list[Goal] | None]) -> Count
 
 
 def unrolled(
-    layout: Layout, automaton: Counting, alive: Callable[[Goal], bool], node: Callable[[Goal], Node]
+    layout: Layout,
+    automaton: Counting,
+    alive: Callable[[Goal], bool],
+    node: Callable[[Goal], Node],
+    select: Select = Select.NODE,
 ) -> Layout:
-    """The array layout with its item calls and guards replaced by what the automaton says."""
+    """The array layout with its item calls and guards replaced by what the automaton says. select: ITEM where a shape
+    still looks at the items.
+    """
     live = automaton.live(alive)
     follow = [[(g, t) for g, t in edges if live[t] and alive(g)] for edges in automaton.edges]
     places: dict[tuple[int, int], int] = {(0, 0): 0}
@@ -145,7 +151,7 @@ def unrolled(
                 for goal, target in follow[q]:
                     at = place(call.returns, target)
                     if at is not None:
-                        calls.append(Call(Select.NODE, at, node(goal)))
+                        calls.append(Call(select, at, node(goal)))
             else:
                 at = place(call.returns, q)
                 if at is not None:

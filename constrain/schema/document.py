@@ -75,12 +75,21 @@ class Document:
     """The locations of one schema and of what it refers to.
 
     locations: by identity of the JSON value.     targets: resolved references by (identity of the value, keyword).
+    openapi:   whether OpenAPI's keywords are read.
     hard:      whether something was seen whose refusal or cost only the normal form can tell; it is then computed for
                all that can be reached.
     """
 
-    def __init__(self, schema: Any, draft: Draft | None, registry: Any, limits: Limits, report: Report) -> None:
-        self.registry, self.limits, self.report = registry, limits, report
+    def __init__(
+        self,
+        schema: Any,
+        draft: Draft | None,
+        registry: Any,
+        limits: Limits,
+        report: Report,
+        openapi: bool = False,
+    ) -> None:
+        self.registry, self.limits, self.report, self.openapi = registry, limits, report, openapi
         self.explicit_draft = draft is not None
         self.locations: dict[int, Location] = {}
         self.targets: dict[tuple[int, str], Location] = {}
@@ -185,6 +194,7 @@ class Document:
             contents = _fetch(registry, uri)
             if contents is None:
                 continue
+            contents = _own(contents, self.limits)
             root = self.add_resource(contents, uri, draft, f"{uri}#")
             self.scan(root)
             return root.scope
@@ -286,7 +296,8 @@ def _described(schema: Any, limits: Limits) -> Any:
     try:
         return _own(TypeAdapter(schema).json_schema(), limits)
     except Exception as error:
-        raise SchemaError("", None, f"pydantic cannot describe {schema!r}: {error}") from None
+        reason = str(error).partition("\n")[0]
+        raise SchemaError("", None, f"pydantic cannot describe {schema!r}: {reason}") from None
 
 
 def json_type(value: Any) -> str:

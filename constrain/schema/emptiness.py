@@ -8,6 +8,7 @@ settles most of them.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -82,7 +83,9 @@ class Emptiness:
         member = self.normaliser.algebra.member
         if members.high is not None and len(members.required) > members.high:
             return False
-        if not all(value(member(members, key)) for key in members.required):
+        if not all([value(member(members, key)) for key in members.required]):
+            return False
+        if members.some and not self._met(members, value):
             return False
         missing = members.low - len(members.required)
         if missing <= 0:
@@ -94,12 +97,30 @@ class Emptiness:
                     return True
         return self.normaliser.keys.more_than(members, missing - 1, value)
 
+    def _met(self, members: Members, value: Callable[[Goal], bool]) -> bool:
+        """Whether some members can meet all obligations together, within the bound on their number."""
+        normaliser = self.normaliser
+        every = 1 << len(members.some)
+        _, choices = normaliser.keys.undeclared(members, value)
+        listed, many = normaliser.keys.listed(members, value)
+        offers = [(int(key not in members.required), normaliser.variants(members, key)) for key in members.keys]
+        offers += [(1, choices[label]) for label in listed.values()]
+        offers += [(1, choices[label]) for label in many for _ in members.some]
+        fewest = {0: 0}
+        for price, choice in offers:
+            met = [bits for bits in range(1, every) if value(choice[bits])]
+            for have, cost in list(fewest.items()):
+                for bits in met:
+                    fewest[have | bits] = min(fewest.get(have | bits, cost + price), cost + price)
+        needed = fewest.get(every - 1)
+        return needed is not None and (members.high is None or len(members.required) + needed <= members.high)
+
     def _items(self, items: Items, value: Callable[[Goal], bool]) -> bool:
         if items.high is not None and items.low > items.high:
             return False
         if items.contains or items.automaton is not None:
             return self.normaliser.algebra.counting(items).live(value)[0]
-        return all(value(goal) for goal in items.prefix[: items.low]) and (
+        return all([value(goal) for goal in items.prefix[: items.low]]) and (
             items.low <= len(items.prefix) or value(items.rest)
         )
 
@@ -108,29 +129,26 @@ _OBJECT_BOUNDS = frozenset(("required", "minProperties"))
 
 
 class _Fixpoint:
-    """One question and all those it leads to."""
+    """One question and all those it leads to; each is looked at again when one that it asked is answered."""
 
     def __init__(self, emptiness: Emptiness) -> None:
         self.emptiness = emptiness
-        self.open: dict[Goal, None] = {}
+        self.asked_by: dict[Goal, dict[Goal, None]] = {}
+        self.queue: deque[Goal] = deque()
+        self.current: Goal
 
     def run(self, goal: Goal) -> None:
-        self.open[goal] = None
-        changed = True
-        while changed and goal.inhabited is None:
-            changed = False
-            for candidate in list(self.open):
-                if candidate.inhabited is None and self._derive(candidate):
-                    candidate.inhabited = True
-                    del self.open[candidate]
-                    changed = True
-            changed = changed or self.grown
-            self.grown = False
+        self.asked_by[goal] = {}
+        self.queue.append(goal)
+        while self.queue and goal.inhabited is None:
+            self.current = self.queue.popleft()
+            if self.current.inhabited is None and self._derive(self.current):
+                self.current.inhabited = True
+                self.queue += self.asked_by[self.current]
         if goal.inhabited is None:
-            for candidate in self.open:
-                candidate.inhabited = False
-
-    grown = False
+            for candidate in self.asked_by:
+                if candidate.inhabited is None:
+                    candidate.inhabited = False
 
     def _derive(self, goal: Goal) -> bool:
         normaliser = self.emptiness.normaliser
@@ -140,7 +158,9 @@ class _Fixpoint:
         if goal.inhabited is None:
             if self.emptiness._at_a_glance(goal):
                 goal.inhabited = True
-            elif goal not in self.open:
-                self.open[goal] = None
-                self.grown = True
+            elif goal in self.asked_by:
+                self.asked_by[goal][self.current] = None
+            else:
+                self.asked_by[goal] = {self.current: None}
+                self.queue.append(goal)
         return bool(goal.inhabited)

@@ -21,7 +21,7 @@ from . import numbers as num
 from . import strings as text
 from .document import Location
 
-__all__ = ["FALSE", "NULL", "TRUE", "Contains", "Form", "Goal", "Items", "Kind", "Members", "Rule"]
+__all__ = ["FALSE", "NULL", "TRUE", "Contains", "Form", "Goal", "Items", "Kind", "Members", "Rule", "Some"]
 
 NULL, FALSE, TRUE = 1, 2, 4
 
@@ -77,6 +77,22 @@ class Rule:
     otherwise: Goal
 
 
+@dataclass(frozen=True)
+class Some:
+    """An obligation: some member whose key is not in `known` has a key that fails one of `names`, or a value that fails
+    what `rules` say about its key.
+    """
+
+    rules: tuple[Rule, ...]
+    names: tuple[Goal, ...]
+    known: frozenset[str]
+
+    def location(self) -> Location | None:
+        """A subschema that it speaks of."""
+        goals = [*self.names, *(goal for r in self.rules for goal in (*(then for _, then in r.patterns), r.otherwise))]
+        return next((place for goal in goals for place in goal.locations()), None)
+
+
 @dataclass(eq=False)
 class Members:
     """A set of objects.
@@ -84,7 +100,7 @@ class Members:
     declared: goal per declared key, complete (rules already applied), in declaration order.
     rules:    for every other key, all of them.     names: goals that each key must satisfy as a string (declared
     ones too). required: keys, in order.     low, high: bounds on the number of members. states_rest: whether some
-    schema said something about undeclared keys.
+    schema said something about undeclared keys. some: obligations.
     """
 
     declared: dict[str, Goal] = field(default_factory=dict)
@@ -94,14 +110,21 @@ class Members:
     low: int = 0
     high: int | None = None
     states_rest: bool = False
+    some: tuple[Some, ...] = ()
     tags: dict[str, frozenset[Any]] | None = None
     """Memo: required keys whose value is one of finitely many scalars."""
     undeclared: Any = None
     """Memo: the automaton of undeclared keys and its goals."""
 
     @property
+    def keys(self) -> dict[str, Any]:
+        """The keys that it speaks of by name."""
+        return {**self.declared, **self.required}
+
+    @property
     def is_free(self) -> bool:
-        return not (self.declared or self.rules or self.names or self.required or self.low) and self.high is None
+        parts = self.declared or self.rules or self.names or self.required or self.low or self.some
+        return not parts and self.high is None
 
 
 @dataclass(frozen=True)

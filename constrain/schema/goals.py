@@ -6,7 +6,7 @@ from decimal import Decimal
 from typing import Any
 
 from .._errors import LimitError
-from .._limits import Limits
+from .._limits import Limits, check_time
 from .dialect import ASSERTIONS, Draft, introduced
 from .document import Document, Location
 from .forms import Goal, Kind
@@ -40,6 +40,7 @@ class Goals:
     def _goal(self, kind: str, parts: Any, key: Any) -> Goal:
         goal = self._table.get(key)
         if goal is None:
+            check_time()
             if len(self._table) >= self.limits.max_nodes:
                 raise LimitError("max_nodes", self.limits.max_nodes, "combinations of subschemas")
             goal = self._table[key] = Goal(len(self._table), kind, parts)
@@ -61,6 +62,7 @@ class Goals:
                 return self.all
             if "$ref" not in schema or not (location.scope.draft.ref_alone or len(ASSERTIONS & schema.keys()) == 1):
                 return self._goal(Kind.AT, location, key)
+            check_time()
             location = self.document.resolve(location, "$ref")
 
     def child(self, location: Location, keyword: str, *tokens: str | int) -> Goal:

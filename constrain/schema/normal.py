@@ -16,21 +16,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from decimal import Decimal
 from functools import lru_cache
 from typing import Any
 
-from .._limits import Limits
+from .._limits import Limits, check_time
+from ..automata.grammar import MANY_LABELS
 from . import numbers as num
 from . import strings as text
 from .algebra import Algebra
-from .counting import distinct
 from .dialect import ASSERTIONS
 from .document import Document, Location
 from .emptiness import Emptiness
 from .forms import FALSE, NULL, TRUE, Contains, Form, Goal, Items, Kind, Members, Rule
 from .goals import Goals, fields
-from .keys import Keys
+from .keys import Choice, Keys
 from .options import Options
+from .repeats import Repeats
 from .report import Report
 from .signals import InProgress, Refusal
 from .unevaluated import Worlds
@@ -44,6 +46,7 @@ _OBJECT = frozenset(
 )
 _ARRAY = frozenset("items prefixItems additionalItems minItems maxItems uniqueItems contains".split())
 _BRANCHING = frozenset("anyOf oneOf if not dependencies dependentSchemas dependentRequired".split())
+_MAX_OBLIGATIONS = 5
 _UNEVALUATED = frozenset(("unevaluatedProperties", "unevaluatedItems"))
 
 
@@ -62,6 +65,7 @@ class Normaliser:
         self.emptiness = Emptiness(self)
         self.keys = Keys(self)
         self.worlds = Worlds(self)
+        self.repeats = Repeats(self)
         self.algebra.form = self.form
         self.algebra.inhabited = self.emptiness.inhabited
         self.algebra.members_inhabited = self.emptiness.members
@@ -83,6 +87,7 @@ class Normaliser:
         return form
 
     def _compute(self, goal: Goal) -> Form:
+        check_time()
         kind = goal.kind
         if kind == Kind.AT:
             return self._of_schema(goal.parts)
@@ -218,8 +223,12 @@ class Normaliser:
 
     def _of_values(self, values: list[Any]) -> Form:
         words = text.of_words(value for value in values if isinstance(value, str))
-        rest = [self.form(self.goals.const(value)) for value in values if not isinstance(value, str)]
+        figures = num.of_values(num.exact(value) for value in values if type(value) in (int, float, Decimal))
+        listed = (str, int, float, Decimal)
+        rest = [self.form(self.goals.const(value)) for value in values if type(value) not in listed]
         form = self.algebra.join(rest)
+        if figures.values:
+            form.numbers = figures
         if words.words:
             form.strings = words
         return form
@@ -304,6 +313,7 @@ class Normaliser:
                 Contains(goals.child(location, "contains"), least, None if most is None else int(most), location),
             )
         unique = location if keywords.get("uniqueItems") is True else None
+        self.repeats.met = self.repeats.met or unique is not None
         shape = Items(prefix, rest, low, None if high is None else int(high), unique, contains)
         if shape.is_free:
             return (self.free_items,)
@@ -402,9 +412,14 @@ class Normaliser:
             self.numerals.settle(form.numbers)
             below: list[Goal] = []
             for members in form.objects:
-                below += [self.algebra.member(members, key) for key in {**members.declared, **members.required}]
-                if members.names or any(rule.patterns for rule in members.rules):
-                    below += self.keys.undeclared(self.closed(members), self.emptiness.inhabited)[1]
+                closed = self.closed(members)
+                if closed.some:
+                    self._check_obligations(closed)
+                for key in {**members.declared, **members.required}:
+                    below += self.variants(members, key)
+                if members.some or members.names or any(rule.patterns for rule in members.rules):
+                    choices = self.keys.undeclared(closed, self.emptiness.inhabited)[1]
+                    below += [goal for choice in choices for goal in choice]
                 else:
                     below += self.algebra.rest_goals(members)
             for items in form.arrays:
@@ -415,6 +430,11 @@ class Normaliser:
             fresh = [goal for goal in dict.fromkeys(below) if goal not in seen]
             seen.update(fresh)
             stack += reversed(fresh)
+
+    def variants(self, members: Members, key: str) -> Choice:
+        """What the value under a declared key must satisfy, plainly and to meet obligations."""
+        breaking = [self.algebra.breaking(some, key) for some in members.some]
+        return self.keys.variants(self.algebra.member(members, key), breaking)
 
     def settled(self, goal: Goal) -> Form:
         """The form with shapes that a grammar can run. SchemaError for what cannot be."""
@@ -427,6 +447,18 @@ class Normaliser:
         return (
             form if arrays is form.arrays and objects is form.objects else replace(form, arrays=arrays, objects=objects)
         )
+
+    def _check_obligations(self, members: Members) -> None:
+        """Refuse what registers cannot track (see ObjectShape.variants)."""
+        _, choices = self.keys.undeclared(members, self.emptiness.inhabited)
+        reason = ""
+        if len(members.some) > _MAX_OBLIGATIONS:
+            reason = f"more than {_MAX_OBLIGATIONS} negated rules about undeclared members of one object"
+        elif len(choices) > MANY_LABELS:
+            reason = f"more than {MANY_LABELS} kinds of undeclared members"
+        if reason:
+            places = [place for some in members.some if (place := some.location()) is not None]
+            self.refuse(places[0] if places else self.document.root, "", f"would need, under not or oneOf, {reason}")
 
     def closed(self, members: Members) -> Members:
         """With `additional_properties=False`, objects that declare members and say nothing about others have no
@@ -442,17 +474,12 @@ class Normaliser:
         return replace(members, declared=declared, rules=rules, states_rest=True, tags=None, undeclared=None)
 
     def _settle(self, shape: Items) -> list[Items]:
-        if shape.unique and not (shape.high is not None and shape.high <= 1):
-            automaton = None if shape.contains else distinct(shape, self._constants)
-            if automaton is not None:
-                return [replace(shape, unique=None, automaton=automaton)]
-            self.refuse(
-                shape.unique, "uniqueItems", "repeats cannot be excluded among items of more than a few scalar values"
-            )
-        settled: Items | None = replace(shape, unique=None, contains=(), automaton=None)
+        settled: Items | None = replace(shape, contains=(), automaton=None)
         for contains in shape.contains:
             if settled is not None:
                 settled = self._resolve(settled, contains)
+        if settled is not None and settled.unique is not None:
+            settled = self.repeats.settle(settled)
         if settled is None:
             return []
         if settled.contains:
@@ -463,16 +490,6 @@ class Normaliser:
                 self.refuse(asked, "contains", refusal.reason)
                 settled = replace(settled, contains=(), automaton=None)
         return [settled]
-
-    def _constants(self, goal: Goal) -> list[Goal] | None:
-        """The values of a goal as constants, if they are finitely many scalars."""
-        form = self.form(goal)
-        if form.objects or form.arrays or form.strings.clauses or form.numbers.clauses:
-            return None
-        values: list[Any] = [value for bit, value in ((NULL, None), (FALSE, False), (TRUE, True)) if form.bits & bit]
-        values += sorted(form.numbers.values)
-        values += sorted(filter(text.encodable, form.strings.words))
-        return list(map(self.goals.const, values))
 
     def _resolve(self, shape: Items, contains: Contains) -> Items | None:
         """The shape with the count in its bounds or items where that says the same, else left to a counting

@@ -17,10 +17,11 @@ from functools import reduce
 from math import ceil, floor, lcm
 from typing import Any
 
-from .._limits import Limits
+from .._limits import Limits, check_alternatives
 from ..languages import operations
 from ..languages.dfa import DFA
-from ..languages.numbers import fraction_language, number_language, number_literal
+from ..languages.literals import number_literals
+from ..languages.numbers import fraction_language, number_language
 from ..languages.pattern import compile_pattern
 
 __all__ = ["ANY", "INTEGERS", "NOTHING", "Clause", "Exact", "Numbers", "Numerals", "exact", "of_values"]
@@ -109,7 +110,7 @@ def join(a: Numbers, b: Numbers) -> Numbers:
         return a
     if b is ANY or a is NOTHING:
         return b
-    return _simplified(a.values | b.values, [*a.clauses, *b.clauses])
+    return _simplified(a.values | b.values, b.clauses, a.clauses)
 
 
 def minus(a: Numbers, b: Numbers) -> Numbers:
@@ -165,9 +166,13 @@ def _crossed(clause: Clause) -> bool:
     return low is not None and high is not None and (low[0] > high[0] or (low[0] == high[0] and (low[1] or high[1])))
 
 
-def _simplified(values: set[Exact] | frozenset[Exact], clauses: list[Clause]) -> Numbers:
-    kept: list[Clause] = []
+def _simplified(
+    values: set[Exact] | frozenset[Exact], clauses: Iterable[Clause], simple: Iterable[Clause] = ()
+) -> Numbers:
+    """The union of all. simple: clauses of which none includes another."""
+    kept = list(simple)
     for clause in clauses:
+        check_alternatives(len(kept), "clauses of one language of numbers")
         if not any(other.includes(clause) for other in kept):
             kept = [other for other in kept if not clause.includes(other)]
             kept.append(clause)
@@ -268,16 +273,17 @@ class Numerals:
         if clause.others:
             dfa = operations.intersect(dfa, compile_pattern(_PLAIN), self.limits)
         unwanted = [number_language(multiple_of=(m,), limits=self.limits) for m in sorted(clause.others)]
-        unwanted += [
-            number_literal(x, self.limits) for x in sorted(clause.excluded) if clause.holds_but_for_exclusion(x)
-        ]
+        excluded = [x for x in sorted(clause.excluded) if clause.holds_but_for_exclusion(x)]
+        if excluded:
+            unwanted.append(number_literals(excluded, self.limits))
         for language in unwanted:
             dfa = operations.difference(dfa, language, self.limits)
         return dfa
 
     def automaton(self, numbers: Numbers) -> DFA:
         parts = [self.clause_automaton(c) for c in numbers.clauses]
-        parts += [number_literal(x, self.limits) for x in sorted(numbers.values)]
+        if numbers.values:
+            parts.append(number_literals(sorted(numbers.values), self.limits))
         return reduce(lambda x, y: operations.union(x, y, self.limits), parts)
 
 

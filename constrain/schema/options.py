@@ -17,6 +17,7 @@ class Options:
     formats: str = "assert"
     numbers: str = "canonical"
     lenient: bool = False
+    openapi: bool = False
 
     def __post_init__(self) -> None:
         _check("property_order", self.property_order, ("any", "schema"))

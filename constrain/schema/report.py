@@ -36,10 +36,12 @@ class Report:
     findings: list[Finding] = field(default_factory=list)
     subschemas: int = 0
     """How many subschemas were read; all that no finding names is enforced."""
+    _known: set[Finding] = field(default_factory=set, init=False, repr=False, compare=False)
 
     def add(self, pointer: str, keyword: str, status: Status, reason: str) -> None:
         finding = Finding(pointer, keyword, status, reason)
-        if finding not in self.findings:
+        if finding not in self._known:
+            self._known.add(finding)
             self.findings.append(finding)
 
     def having(self, status: Status) -> list[Finding]:

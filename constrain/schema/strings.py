@@ -15,11 +15,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache, reduce
 
-from .._limits import Limits
+from .._limits import Limits, check_alternatives, check_time
 from ..languages import operations, syntax
 from ..languages.dfa import DFA
 from ..languages.formats import FORMATS, format_language, format_string
-from ..languages.operations import ANY_STRING, from_words
+from ..languages.operations import ANY_STRING, EMPTY_LANGUAGE, from_words
 from ..languages.parser import parse
 from ..languages.pattern import compile_pattern, compile_string_pattern
 
@@ -156,6 +156,7 @@ class Lexicon:
 
     def matches(self, pattern: str, word: str) -> bool:
         """Whether the ECMA pattern is found in `word`."""
+        check_time()
         return self.atom("pattern", pattern).accepts(_encode(word))
 
     def atom(self, kind: str, text: str) -> DFA:
@@ -187,7 +188,7 @@ class Lexicon:
             return a
         if b is ANY or a is NOTHING:
             return b
-        return self._simplified(a.words | b.words, [*a.clauses, *b.clauses])
+        return self._simplified(a.words | b.words, b.clauses, a.clauses)
 
     def minus(self, a: Strings, b: Strings) -> Strings:
         """a without b."""
@@ -244,6 +245,8 @@ class Lexicon:
         dfa, least, most = _language(clause.atoms, clause.excluded, self.draft, self.limits)
         low = max(clause.min, least)
         high = most if clause.max is None else clause.max if most is None else min(clause.max, most)
+        if high is not None and low > high:
+            return EMPTY_LANGUAGE, 0, None
         if dfa.is_empty or (low == 0 and high is None):
             return dfa, 0, None
         shortest, longest = (int(bounds[0]) for bounds in dfa.char_bounds)
@@ -301,9 +304,13 @@ class Lexicon:
             return None
         return Clause(tuple(sorted(atoms)), a.excluded | b.excluded, low, high)
 
-    def _simplified(self, words: set[str] | frozenset[str], clauses: list[Clause]) -> Strings:
-        kept: list[Clause] = []
+    def _simplified(
+        self, words: set[str] | frozenset[str], clauses: Iterable[Clause], simple: Iterable[Clause] = ()
+    ) -> Strings:
+        """The union of all. simple: clauses of which none includes another."""
+        kept = list(simple)
         for clause in clauses:
+            check_alternatives(len(kept), "clauses of one language of strings")
             if not any(other.includes(clause) for other in kept):
                 kept = [other for other in kept if not clause.includes(other)]
                 kept.append(clause)

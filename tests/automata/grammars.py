@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from itertools import islice
 
 from constrain import Vocabulary
 from constrain.automata.grammar import (
@@ -20,10 +21,13 @@ from constrain.automata.grammar import (
     Select,
     Skin,
     Union,
+    Variant,
+    resolve,
     symbol,
 )
-from constrain.automata.json_layouts import array_layout, object_layout
-from constrain.languages.operations import ANY_STRING
+from constrain.automata.json_layouts import array_layout, object_layout, with_obligations
+from constrain.automata.oracle import Members, Oracle, _meetable, children, value_of
+from constrain.languages.operations import ANY_STRING, label_product
 from constrain.languages.pattern import compile_pattern
 
 PIECES = (
@@ -104,6 +108,9 @@ def _object(rng: random.Random, depth: int) -> Node:
     if rng.random() < 0.6:
         extra = ANY_STRING if rng.random() < 0.5 else compile_pattern(rng.choice(PATTERNS))
         extra_values = (random_node(rng, depth),)
+        if rng.random() < 0.3:
+            extra = label_product([extra, compile_pattern("a")], lambda hit: -1 if 0 not in hit else int(1 in hit))
+            extra_values = (*extra_values, random_node(rng, depth))
     possible = sum(v is not None for v in values)
     low, high = rng.choice((0, 0, 1, 2)), rng.choice((None, None, 1, 2, 3))
     if extra is not ANY_STRING:
@@ -116,7 +123,30 @@ def _object(rng: random.Random, depth: int) -> Node:
         rng.shuffle(order)
         rank = tuple(order)
     shape = ObjectShape(keys, values, required, rank, extra, extra_values, low, high)
-    return Frame(object_layout(_whitespace(rng)), shape)
+    count = _add_obligations(rng, shape, depth)
+    return Frame(with_obligations(object_layout(_whitespace(rng)), count), shape)
+
+
+def _add_obligations(rng: random.Random, shape: ObjectShape, depth: int) -> int:
+    """Let some members have to be such and such, in up to two ways; how many there are."""
+    endless = shape.extra is not None and shape.extra.char_bounds[1][0] < 0
+    count = rng.choice((0, 0, 0, 1, 1, 2))
+
+    def node(value: Node | None, likely: float) -> Node | None:
+        return None if value is None or rng.random() > likely else random_node(rng, depth)
+
+    variants: list[Variant] = []
+    for met in range(1, 1 << count):
+        parts = [shape] if met < 3 else variants[:2]
+        values = [v if all(part.values[i] for part in parts) else None for i, v in enumerate(shape.values)]
+        extra = [v if endless and all(part.extra_values[i] for part in parts) else None
+                 for i, v in enumerate(shape.extra_values)]  # fmt: skip
+        variants.append(Variant(tuple(node(v, 0.6) for v in values), tuple(node(v, 0.7) for v in extra)))
+    shape.variants = tuple(variants)
+    if count and not _meetable(shape, Members(), (1 << count) - 1):
+        shape.variants = ()
+        return 0
+    return count
 
 
 def _tagged(rng: random.Random, depth: int) -> Node:
@@ -148,7 +178,7 @@ def _bare(rng: random.Random, depth: int) -> Node:
     if b"" in shape.keys or (shape.extra is not None and shape.extra.accepts(b"")):
         return frame
     shape.skin = Skin.RAW
-    return Frame(BARE, shape)
+    return Frame(with_obligations(BARE, len(shape.variants).bit_length()), shape)
 
 
 def _array(rng: random.Random, depth: int) -> Node:
@@ -157,7 +187,25 @@ def _array(rng: random.Random, depth: int) -> Node:
     low, high = rng.choice((0, 0, 1, 2)), rng.choice((None, None, 2, 3))
     if rest is None:
         low = min(low, len(prefix))
-    return Frame(array_layout(_whitespace(rng)), ArrayShape(prefix, rest, low, high))
+    frame = Frame(array_layout(_whitespace(rng)), ArrayShape(prefix, rest, low, high))
+    if rng.random() < 0.4 and not (prefix and low) and _is_json(frame, set()):
+        assert isinstance(frame.shape, ArrayShape)
+        frame.shape.unique = True
+        if low and rest is not None:
+            different = {value_of(text) for text in islice(Oracle(frame)._values.words(rest), 9)}
+            frame.shape.min_items = min(low, len(different))
+    return frame
+
+
+def _is_json(node: Node, seen: set[Node]) -> bool:
+    """Whether all texts of a node are JSON values."""
+    node = resolve(node)
+    if node in seen:
+        return True
+    seen.add(node)
+    if isinstance(node, Frame) and (node.shape is None or getattr(node.shape, "skin", Skin.JSON_STRING) is Skin.RAW):
+        return False
+    return all(_is_json(child, seen) for child in children(node))
 
 
 def _union(rng: random.Random, depth: int) -> Node:

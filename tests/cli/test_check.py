@@ -133,14 +133,14 @@ def test_decimals_are_exact_for_both(command: Command) -> None:
 def test_what_is_refused_fails_the_check_and_is_listed(command: Command) -> None:
     schema = {
         "type": "object",
-        "properties": {name: {"type": "array", "uniqueItems": True, "items": {"type": "string"}} for name in "ab"},
+        "properties": {name: {"type": "array", "not": {"uniqueItems": True}} for name in "ab"},
     }
     for arguments, status in (((), "refused"), (("--lenient",), "relaxed")):
         found = command.json(schema, *arguments)
         assert found["exit_code"] == 1
         assert [(f["pointer"], f["keyword"], f["status"]) for f in found["findings"]] == [
-            ("/properties/a", "uniqueItems", status),
-            ("/properties/b", "uniqueItems", status),
+            ("/properties/a", "not", status),
+            ("/properties/b", "not", status),
         ]
 
 
@@ -271,3 +271,18 @@ def test_the_module_runs() -> None:
     run = subprocess.run([sys.executable, "-m", "constrain", "--version"], capture_output=True, text=True)
     assert run.returncode == 0
     assert run.stdout.startswith("constrain ")
+
+
+def test_the_normal_form(command: Command) -> None:
+    code, out, _ = command(ORDER, "--explain")
+    assert code == 0
+    lines = out.splitlines()
+    at = lines.index("/properties/customer")
+    assert lines[at + 1] == "  string of 2 to 10 characters"
+    assert '    "price": /properties/items/items/properties/price (required)' in lines
+    shallow = command.json(ORDER, "--explain", "0")["normal_form"]
+    assert [entry["name"] for entry in shallow] == ["/"]
+    assert shallow[0]["objects"][0]["required"] == ["customer"]
+    assert command.json(ORDER)["normal_form"] == []
+    [entry] = command.json({"type": "string", "enum": [0.5]}, "--explain")["normal_form"]
+    assert entry["empty"] is True

@@ -1,0 +1,280 @@
+"""Ways in which a thread can go on that differ in the value they spell: for arrays without equal items.
+
+Of the texts for one value nearly always only one is produced: no whitespace, no needless escapes, members in one order.
+(A number may come in several spellings.) So among one more texts than an array has items there is one with a new value,
+and when fewer come, these are all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from .._errors import LimitError
+from ..languages.dfa import DFA
+from ..languages.operations import with_length
+from .grammar import (
+    SYMBOL,
+    ArrayShape,
+    Call,
+    Frame,
+    Guard,
+    Layout,
+    Lexeme,
+    Node,
+    ObjectShape,
+    Select,
+    Skin,
+    Union,
+    resolve,
+)
+from .oracle import (
+    Items,
+    Members,
+    Oracle,
+    Place,
+    Thread,
+    _allowed_keys,
+    _KeyLexeme,
+    _missing,
+    _recorded,
+    callee,
+    value_of,
+)
+from .shortest import Completer, _spelled
+
+__all__ = ["Values"]
+
+_HEIGHT = 16
+"""How deep the values that are looked at are nested."""
+_LONGEST = 40
+"""Characters of a number of finitely many values."""
+_MOST_TEXTS = 20_000
+"""Texts that are looked at before the search is given up, and a new value is taken to exist."""
+
+
+class Values:
+    def __init__(self, oracle: Oracle) -> None:
+        self.oracle = oracle
+        self.completer = Completer(oracle)
+        self._layouts: dict[int, tuple[Layout, list[int]]] = {}
+        self._bounded: dict[int, tuple[Lexeme, DFA | None]] = {}
+
+    def can_differ(self, thread: Thread) -> bool:
+        """Whether every item of a unique array that is under way, or has to follow, can be unlike the earlier ones."""
+        if _is_unique(thread) and thread.layout_state.guard is Guard.MORE and not self._another(thread):
+            return False
+        inner: list[Thread] = [thread]
+        frame = thread.parent
+        while frame is not None and frame.unique >= 0:
+            registers = frame.registers
+            if isinstance(registers, Items) and registers.text is not None and registers.values:
+                text = registers.text
+                if not any(map(_is_endless, inner)) and not self._new(
+                    registers.values, (text + rest for rest, _ in self._until(thread, frame))
+                ):
+                    return False
+            inner.append(frame)
+            frame = frame.parent
+        return True
+
+    def completions(self, thread: Thread, frame: Thread) -> Iterator[tuple[bytes, Thread]]:
+        """(text, `frame` then): from a thread in a unique array to the return to `frame`, a caller of it."""
+        return self._until(thread, frame)
+
+    def words(self, node: Node) -> Iterator[bytes]:
+        """Texts of a node, the value of each once."""
+        return self._values(node, _HEIGHT)
+
+    def _another(self, thread: Thread) -> bool:
+        """Whether a further item exists that is unlike the earlier ones."""
+        shape, registers = thread.array
+        item = shape.prefix[registers.begun] if registers.begun < len(shape.prefix) else shape.rest
+        return item is not None and (shape.endless or self._new(registers.values, self._values(item, _HEIGHT)))
+
+    def _new(self, values: tuple[object, ...], texts: Iterator[bytes]) -> bool:
+        try:
+            for looked_at, text in enumerate(texts):
+                if value_of(text) not in values or looked_at > _MOST_TEXTS:
+                    return True
+        except LimitError:  # a language too large to be listed
+            return True
+        return False
+
+    # What remains of threads -----------------------------------------------------------------------------------------
+
+    def _until(self, thread: Thread, frame: Thread) -> Iterator[tuple[bytes, Thread]]:
+        if thread.depth <= frame.depth:
+            yield b"", thread
+            return
+        for rest, caller in self._rests(thread):
+            above = _recorded(caller, rest)
+            registers = above.registers
+            if isinstance(registers, Items) and registers.text is not None and above.depth > frame.depth:
+                value = value_of(registers.text + rest)
+                if value in registers.values:
+                    continue
+                above = above._replace(registers=Items(registers.begun, (*registers.values, value)))
+            for more, last in self._until(above, frame):
+                yield rest + more, last
+
+    def _rests(self, thread: Thread) -> Iterator[tuple[bytes, Thread]]:
+        """(rest of what the innermost node spells, its caller then)."""
+        node, parent = thread.node, thread.caller
+        if isinstance(node, Lexeme):
+            content, escape = thread.text
+            heads = self.completer._after_escape(thread) if escape else [(b"", content)]
+            for head, begun in heads:
+                if isinstance(node, _KeyLexeme):
+                    _, (emitted,) = parent.object
+                    for key in self._keys(parent, begun, None):
+                        after = parent._replace(registers=Members((*emitted, key)))
+                        yield head + _written(key[len(begun) :], node.skin), after
+                else:
+                    for rest in self._texts(node, begun):
+                        yield head + rest, parent
+        else:
+            for rest in self._frame(thread, _HEIGHT, None):
+                yield rest, parent
+
+    # Nodes -----------------------------------------------------------------------------------------------------------
+
+    def _values(self, node: Node, height: int) -> Iterator[bytes]:
+        node = resolve(node)
+        if isinstance(node, Union):
+            for alternative in node.alternatives:
+                yield from self._values(alternative, height)
+        elif isinstance(node, Lexeme):
+            opening = b'"' if node.skin is Skin.JSON_STRING else b""
+            for text in self._texts(node, b""):
+                yield opening + text
+        elif isinstance(node, Frame) and height > 0:
+            registers = Members() if isinstance(node.shape, ObjectShape) else Items()
+            yield from self._frame(Thread(node, Place(), registers, None, 0), height, b"")
+
+    def _texts(self, node: Lexeme, content: bytes) -> Iterator[bytes]:
+        """Rests of a lexeme whose content so far is `content`."""
+        seen = set()
+        for word in node.words:
+            if word.startswith(content):
+                seen.add(word[len(content) :])
+                yield _written(word[len(content) :], node.skin)
+        dfa = self._automaton(node)
+        if dfa is not None and (state := dfa.run(content)) >= 0:
+            for _, rest in self.completer._paths(dfa, node.skin).words(state, seen):
+                if node.finite and len(rest) > _LONGEST:
+                    return
+                yield _written(rest, node.skin)
+
+    def _automaton(self, node: Lexeme) -> DFA | None:
+        """The automaton of a lexeme, with its bounds on characters. LimitError when it is large."""
+        if node.dfa is None or node.dfa.is_empty or (node.min_chars == 0 and node.max_chars is None):
+            return None if node.dfa is None or node.dfa.is_empty else node.dfa
+        found = self._bounded.get(id(node))
+        if found is None:
+            found = self._bounded[id(node)] = node, with_length(node.dfa, node.min_chars, node.max_chars)
+        return found[1]
+
+    def _keys(self, frame: Thread, content: bytes, floor: bytes | None) -> Iterator[bytes]:
+        """Keys that start with `content` and may follow in an object. floor: all in turn after this one, so that each
+        set of members comes once: declared keys in ascending order, then additional ones; None: whichever may follow.
+        """
+        shape, members = frame.object
+        pending = frame.layout_state.pending
+        missing = _missing(shape, members.emitted)
+        declared = _allowed_keys(shape, members, [k for k in shape.keys if k.startswith(content)], pending)
+        if floor is not None and shape.rank is None:
+            declared = {k for k in declared if k >= floor and k <= min(missing, default=k)}
+        yield from sorted(declared, key=lambda k: (k not in missing, k))
+        if shape.extra is None or (floor is not None and missing) or (state := shape.extra.run(content)) < 0:
+            return
+        taken = {k[len(content) :] for k in (*shape.keys, *members.emitted) if k.startswith(content)}
+        for label in range(len(shape.extra_values)):
+            for _, rest in self.completer._paths(shape.extra, shape.skin, label).words(state, taken):
+                if _allowed_keys(shape, members, [content + rest], pending):
+                    yield content + rest
+                if floor is not None:
+                    break
+
+    def _frame(self, thread: Thread, height: int, floor: bytes | None) -> Iterator[bytes]:
+        """Rests of a frame; floor: see `_keys`, for keys chosen from here on."""
+        state = thread.layout_state
+        if state.final:
+            yield b""
+        distance = self._distances(thread.frame.layout)
+        for byte, target in sorted(state.edges, key=lambda edge: distance[edge[1]]):
+            moved = self.oracle._enter_state(thread, target)
+            if moved is not None and byte < SYMBOL:
+                for rest in self._frame(moved, height, floor):
+                    yield bytes([byte]) + rest
+        for call in sorted(state.calls, key=lambda call: distance[call.returns]):
+            for text, moved, after in self._called(thread, call, height, floor or b""):
+                for rest in self._frame(moved, height, after):
+                    yield text + rest
+
+    def _distances(self, layout: Layout) -> list[int]:
+        """Steps from each state of a layout to a final one, guards aside: whoever goes the shorter way first arrives.
+        """
+        known = self._layouts.get(id(layout))
+        if known is None:
+            steps = [0 if state.final else len(layout.states) for state in layout.states]
+            for _ in layout.states:
+                for i, state in enumerate(layout.states):
+                    targets = [target for _, target in state.edges] + [call.returns for call in state.calls]
+                    steps[i] = min([steps[i], *(steps[target] + 1 for target in targets)])
+            known = self._layouts[id(layout)] = layout, steps
+        return known[1]
+
+    def _called(self, thread: Thread, call: Call, height: int, floor: bytes) -> Iterator[tuple[bytes, Thread, bytes]]:
+        """(text, frame, floor then) of what a call calls."""
+        if call.select is Select.KEY:
+            moved = self.oracle._enter_state(thread, call.returns)
+            assert moved is not None
+            shape, (emitted,) = moved.object
+            for key in self._keys(moved, b"", floor):
+                opening = b'"' if shape.skin is Skin.JSON_STRING else b""
+                after = moved._replace(registers=Members((*emitted, key)))
+                yield opening + _written(key, shape.skin), after, (key if key in shape.keys else b"\xff")
+            return
+        node, after = callee(thread, call)
+        caller = None if node is None else self.oracle._enter_state(after, call.returns)
+        if node is None or caller is None:
+            return
+        for text in self._values(node, height - 1):
+            if _is_unique(thread) and call.select is Select.ITEM:
+                _, registers = caller.array
+                value = value_of(text)
+                if value not in registers.values:
+                    yield text, caller._replace(registers=Items(registers.begun, (*registers.values, value))), floor
+            else:
+                yield text, caller, floor
+
+
+def _is_unique(thread: Thread) -> bool:
+    return isinstance(thread.node, Frame) and isinstance(thread.node.shape, ArrayShape) and thread.node.shape.unique
+
+
+def _is_endless(thread: Thread) -> bool:
+    """Whether infinitely many values can surely still follow in what a thread is in (the same rules as in
+    uniqueness.py).
+    """
+    node = thread.node
+    if isinstance(node, Lexeme):
+        if node.dfa is None or node.max_chars is not None or node.finite:
+            return False
+        state = node.dfa.run(thread.text.content)
+        return state >= 0 and int(node.dfa.char_bounds[1][state]) < 0
+    if not isinstance(node, Frame) or not (thread.layout_state.edges or thread.layout_state.calls):
+        return False
+    if isinstance(node.shape, ArrayShape):
+        return node.shape.rest is not None and node.shape.max_items is None and not node.shape.unique
+    if not isinstance(node.shape, ObjectShape):
+        return False
+    shape, (emitted,) = thread.object
+    if shape.extra is not None and shape.max_members is None and int(shape.extra.char_bounds[1][0]) < 0:
+        return True
+    left = {k for k, endless in zip(shape.keys, shape.endless, strict=False) if endless}
+    return bool(_allowed_keys(shape, Members(emitted), left)) if left else False
+
+
+def _written(rest: bytes, skin: Skin) -> bytes:
+    return _spelled(rest) + b'"' if skin is Skin.JSON_STRING else rest

@@ -1,0 +1,157 @@
+"""`uniqueItems`: which arrays without equal items the engine can run without a dead end, and how.
+
+    few values      a counting automaton over the sets of values that were used (`counting.distinct`)
+    strings         an object of keys without values: no key occurs twice, and used-up keys are known (`is_of_strings`)
+    anything else   a unique array (`ArrayShape.unique`): the engine compares items as values, and asks the interpreter
+                    where an item could run out of new values
+
+`minItems` needs so many different values to exist: endless items have them, others are counted.
+"""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from ..languages.operations import count_words
+from .counting import distinct
+from .forms import FALSE, NULL, TRUE, Goal, Items, Kind, Members
+from .numbers import Numbers
+from .strings import NOTHING as NO_STRINGS
+from .strings import Clause as Text
+from .strings import encodable
+
+if TYPE_CHECKING:
+    from .normal import Normaliser
+
+__all__ = ["Repeats"]
+
+_LONGEST = 256
+"""Lengths beyond this are kept in a register rather than in the states of a key's automaton."""
+
+
+class Repeats:
+    def __init__(self, normaliser: Normaliser) -> None:
+        self.normaliser = normaliser
+        self.met = False
+        """Whether some array asked for unique items: then objects say which of their values are endless."""
+        self._endless: dict[Goal, bool] = {}
+
+    def settle(self, shape: Items) -> Items | None:
+        """The shape as the engine can run it; None when it has no value. Refuses what could run into a dead end."""
+        assert shape.unique is not None
+        if shape.high is not None and shape.high <= 1:
+            return self._without(shape)
+        automaton = None if shape.contains else distinct(shape, self._constants)
+        if automaton is not None:
+            return self._without(shape, automaton)
+        if shape.contains:
+            plain = all(c.high is None and c.low <= 1 for c in shape.contains)
+            if not plain or not all(map(self.endless, (*shape.prefix, shape.rest))):
+                self.normaliser.refuse(
+                    shape.unique, "uniqueItems", "repeats cannot be excluded among items that contains counts"
+                )
+                return self._without(shape)
+            return shape
+        if shape.low <= 1 or all(self.endless(shape.item(i)) for i in range(min(shape.low, len(shape.prefix) + 1))):
+            return shape
+        if shape.prefix:
+            self.normaliser.refuse(
+                shape.unique, "uniqueItems", "with prefixItems of few values, minItems may need one that is used"
+            )
+            return self._without(shape)
+        return shape if self._exist(shape.rest, shape.low) else None
+
+    def is_of_strings(self, shape: Items) -> bool:
+        """Whether all items are strings, of languages that fit into automata."""
+        if shape.unique is None or shape.prefix or shape.contains or shape.automaton is not None:
+            return False
+        form = self.normaliser.form(shape.rest)
+        others = form.bits or form.objects or form.arrays or form.numbers.values or form.numbers.clauses
+        return not others and all(c.max is None or c.max <= _LONGEST for c in form.strings.clauses)
+
+    def endless(self, goal: Goal) -> bool:
+        """Whether infinitely many values surely satisfy the goal."""
+        known = self._endless.get(goal)
+        if known is None:
+            self._endless[goal] = False  # while it is looked at: a value must not need itself
+            known = self._endless[goal] = self.normaliser.emptiness.inhabited(goal) and self._glance(goal)
+        return known
+
+    def _glance(self, goal: Goal) -> bool:
+        if goal.kind == Kind.ALL:
+            return True
+        form = self.normaliser.settled(goal)
+        return (
+            any(map(self._endless_text, form.strings.clauses))
+            or self.endless_numbers(form.numbers)
+            or any(map(self._endless_object, form.objects))
+            or any(self._endless_array(items) for items in form.arrays)
+        )
+
+    def endless_numbers(self, numbers: Numbers) -> bool:
+        """Whether infinitely many numbers are in the language: some clause has no bound on a side, or no step."""
+        return not self.normaliser.numerals.is_empty(numbers) and any(
+            c.low is None or c.high is None or not (c.multiples or c.kind) for c in numbers.clauses
+        )
+
+    def _endless_text(self, clause: Text) -> bool:
+        if clause.max is not None:
+            return False
+        if not clause.atoms:
+            return True
+        dfa, _, _ = self.normaliser.lexicon.lexeme(clause)
+        return not dfa.is_empty and int(dfa.char_bounds[1][0]) < 0
+
+    def _endless_object(self, members: Members) -> bool:
+        normaliser = self.normaliser
+        if not normaliser.emptiness.members(members):
+            return False
+        members = normaliser.closed(members)
+        if members.high is None:
+            keys, _ = normaliser.keys.undeclared(members, normaliser.emptiness.inhabited)
+            if keys is not None and int(keys.char_bounds[1][0]) < 0:
+                return True
+        room = members.high is None or members.high > len(members.required)
+        keys_left = {**members.declared, **members.required} if room else members.required
+        return any(self.endless(normaliser.algebra.member(members, key)) for key in keys_left)
+
+    def _endless_array(self, items: Items) -> bool:
+        if items.contains or items.automaton is not None or not self.normaliser.emptiness.items(items):
+            return False
+        if items.high is None and self.normaliser.emptiness.inhabited(items.rest):
+            return items.unique is None or self.endless(items.rest)
+        return any(self.endless(items.item(i)) for i in range(items.low))
+
+    def _exist(self, goal: Goal, count: int) -> bool:
+        """Whether `count` different values satisfy the goal."""
+        from ..automata.oracle import Oracle, value_of
+        from ..automata.values import Values
+        from .build import Builder
+
+        normaliser = self.normaliser
+        form = normaliser.form(goal)
+        if form.strings is not NO_STRINGS and not (form.bits or form.objects or form.arrays or form.numbers.clauses):
+            return count_words(normaliser.lexicon.whole(form.strings), count) + len(form.numbers.values) >= count
+        if not normaliser.emptiness.inhabited(goal):
+            return False
+        node = Builder(normaliser).node(goal)
+        values: set[object] = set()
+        for text in islice(Values(Oracle(node)).words(node), 16 * count + 256):
+            values.add(value_of(text))
+            if len(values) >= count:
+                return True
+        return False
+
+    def _without(self, shape: Items, automaton: object = None) -> Items:
+        return Items(shape.prefix, shape.rest, shape.low, shape.high, None, shape.contains, automaton)
+
+    def _constants(self, goal: Goal) -> list[Goal] | None:
+        """The values of a goal as constants, if they are finitely many scalars."""
+        form = self.normaliser.form(goal)
+        if form.objects or form.arrays or form.strings.clauses or form.numbers.clauses:
+            return None
+        values: list[object] = [value for bit, value in ((NULL, None), (FALSE, False), (TRUE, True)) if form.bits & bit]
+        values += sorted(form.numbers.values)
+        values += sorted(filter(encodable, form.strings.words))
+        return list(map(self.normaliser.goals.const, values))

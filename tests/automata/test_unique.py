@@ -1,0 +1,97 @@
+"""Arrays without equal items: what counts as equal, no dead end where values run out, kernels as the interpreter."""
+
+from __future__ import annotations
+
+import json
+import random
+from typing import Any
+
+import pytest
+
+import constrain
+from constrain.automata.oracle import Oracle
+from constrain.schema import compile_schema
+
+from .grammars import SYMBOLS, byte_vocabulary
+from .test_engine import one_walk
+
+VOCABULARY = byte_vocabulary()
+ITEMS: list[Any] = [
+    {},
+    {"type": ["integer", "null"]},
+    {"type": "number", "minimum": 0, "maximum": 2, "multipleOf": 0.5},
+    {"enum": ["a", "ab", 1, 1.5, None, True, [], {}, {"a": 1}, [1]]},
+    {"type": "object", "properties": {"a": {"type": "integer"}, "b": {"enum": ["x", "y"]}}},
+    {"type": "object", "properties": {"a": {"enum": [1, 2]}, "b": {"enum": ["x", "y"]}}, "additionalProperties": False},
+    {"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "boolean"}}, "required": ["a", "b"],
+     "additionalProperties": False},
+    {"type": "array", "items": {"type": "boolean"}, "maxItems": 2},
+    {"type": "array", "items": {"enum": [1, 2, 3]}, "uniqueItems": True},
+    {"type": ["string", "null"], "maxLength": 2},
+    {"anyOf": [{"type": "integer"}, {"minimum": 2}, {"type": "string", "pattern": "^a"}]},
+]  # fmt: skip
+EQUAL = [
+    ("1", "1.0"), ("1", "1e0"), ("-0.0", "0"), ("120", "1.2e2"), ("0.012", "1.2E-2"), ('"a"', '"\\u0061"'),
+    ("[]", "[ ]"),
+    ('"\U0001f600"', '"\\ud83d\\ude00"'), ('{"a": 1, "b": [2, {}]}', '{"b":[2.0,{ }],"a":1}'), ('"/"', '"\\/"'),
+]  # fmt: skip
+DIFFERENT = [
+    ("1", "true"), ("0", "false"), ('"1"', "1"), ("null", '"null"'), ("[1]", "[[1]]"), ("{}", "[]"), ("1", "-1"),
+    ('{"a": 1}', '{"a": true}'), ('{"a": 1}', '{"b": 1}'), ("[1, 2]", "[2, 1]"), ("10", "100"), ("0.1", "0.01"),
+    ('{"a": 1}', '{"a": 1, "b": 1}'), ("12", "1.2"),
+]  # fmt: skip
+
+
+def accepted(schema: Any, text: str) -> tuple[bool, bool]:
+    """By the interpreter, and by the kernels."""
+    grammar = constrain.compile_json_schema(schema, VOCABULARY, numbers="any")
+    matcher = grammar.matcher()
+    return grammar.accepts(text), matcher.accept_bytes(text.encode()) and matcher.is_accepting()
+
+
+@pytest.mark.parametrize(("one", "other"), EQUAL)
+def test_equal_items_are_refused_in_any_spelling(one: str, other: str) -> None:
+    for first, second in ((one, other), (other, one)):
+        assert accepted({"uniqueItems": True}, f"[{first}, {second}]") == (False, False)
+        assert accepted({"uniqueItems": True}, f"[{first},null, {second} ]") == (False, False)
+
+
+@pytest.mark.parametrize(("one", "other"), DIFFERENT)
+def test_different_items_are_allowed(one: str, other: str) -> None:
+    for first, second in ((one, other), (other, one)):
+        assert accepted({"uniqueItems": True}, f"[{first}, {second}]") == (True, True)
+
+
+@pytest.mark.parametrize("item", ITEMS)
+def test_masks_equal_the_interpreter(item: Any) -> None:
+    for seed, extra in enumerate(({}, {"minItems": 2}, {"maxItems": 3}, {"minItems": 1})):
+        schema = {"type": "array", "uniqueItems": True, "items": item, **extra}
+        root, _ = compile_schema(schema, whitespace="compact" if seed % 2 else "flexible")
+        grammar = constrain.Grammar(root, VOCABULARY, symbols=SYMBOLS)
+        likely = [VOCABULARY_IDS[data] for data in (b"[", b"]", b",", b"1", b'"', b"a", b"{", b"}", b"[]", b"{}")]
+        one_walk(random.Random(seed), grammar, likely, 18, f"{item}, seed {seed}")
+
+
+VOCABULARY_IDS = {VOCABULARY.token_bytes(token): token for token in range(VOCABULARY.size)}
+
+
+@pytest.mark.parametrize("item", ITEMS)
+def test_every_reading_of_a_random_walk_can_end(item: Any) -> None:
+    from .test_shortest import assert_no_dead_end
+
+    for seed in range(3):
+        root, _ = compile_schema({"type": "array", "uniqueItems": True, "items": item, "minItems": seed})
+        assert_no_dead_end(Oracle(root), seed, 30)
+
+
+def test_values_that_run_out_end_the_array() -> None:
+    schema = {"type": "array", "uniqueItems": True, "items": ITEMS[5]}
+    grammar = constrain.compile_json_schema(schema, VOCABULARY, whitespace="compact")
+    pairs = [{}, {"a": 1}, {"a": 2}, {"b": "x"}, {"b": "y"}]
+    pairs += [{"a": a, "b": b} for a in (1, 2) for b in ("x", "y")]
+    text = json.dumps(pairs, separators=(",", ":"))
+    matcher = grammar.matcher()
+    assert matcher.accept_bytes(text[:-1].encode())
+    assert not matcher.accept_bytes(b",") and matcher.accept_bytes(b"]") and matcher.is_accepting()
+    with pytest.raises(constrain.UnsatisfiableError):
+        constrain.compile_json_schema({**schema, "minItems": 10})
