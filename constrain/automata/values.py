@@ -40,7 +40,7 @@ from .oracle import (
     callee,
     value_of,
 )
-from .shortest import Completer, _spelled
+from .shortest import Completer, spelled
 
 __all__ = ["Values"]
 
@@ -277,4 +277,4 @@ def _is_endless(thread: Thread) -> bool:
 
 
 def _written(rest: bytes, skin: Skin) -> bytes:
-    return _spelled(rest) + b'"' if skin is Skin.JSON_STRING else rest
+    return spelled(rest) + b'"' if skin is Skin.JSON_STRING else rest
