@@ -92,7 +92,8 @@ CW = 12
 SCRATCH_CAP = 640  # more than a union has alternatives (Limits.max_alternatives)
 A_SCRATCH = A_CURRENT + CW
 A_SETS, SET_LISTS = A_SCRATCH + SCRATCH_CAP * CW, 64  # the first sets of so many linked lists, by their hashes
-ARENA = A_SETS + SET_LISTS
+A_NEXT = A_SETS + SET_LISTS  # 8 ints: the bytes that a set of configurations can read
+ARENA = A_NEXT + 8
 
 # arena: rows
 R_NODE, R_STATE, R_REGS, R_PARENT, R_LEVEL, R_UNIQUE, R_HASH, R_SIZE = 0, 1, 2, 3, 4, 5, 6, 8

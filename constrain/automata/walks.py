@@ -9,7 +9,7 @@ All take the matcher's descriptor (layout.py).
 from __future__ import annotations
 
 from ._kernel import kernel
-from .frames import first_bytes_of
+from .frames import first_bytes_of, next_bytes_of
 from .hashes import config_hash, load_hash_at, mix, store_hash_at
 from .layout import (
     A_BEGIN,
@@ -17,6 +17,7 @@ from .layout import (
     A_END,
     A_FIRST,
     A_NEED,
+    A_NEXT,
     A_OUT,
     A_POS,
     A_SET_COUNT,
@@ -24,6 +25,7 @@ from .layout import (
     A_STATUS,
     A_TOKENS,
     A_TOP,
+    A_UNIQUE,
     A_WALK,
     A_WANTED,
     BLANKS,
@@ -163,6 +165,8 @@ def keep_set(desc, first, last):
     registers and raw lexemes: in grammars a walk meets few different sets, and most of the trie.
     """
     P, A, C = ints(desc, E_PROGRAM), ints(desc, E_ARENA), ints(desc, E_CONFIGS)
+    if A[A_UNIQUE] != 0:
+        return 0
     h = last - first
     for c in range(first, last):
         node = C[c * CW + NODE]
@@ -183,8 +187,9 @@ def keep_set(desc, first, last):
         return 0
     A[found + Q_NEXT], A[found + Q_FROM], A[found + Q_TO] = A[first_set], first, last
     store_hash_at(A, found + Q_HASH, h)
-    for k in range(Q_TARGETS, Q_SIZE):
-        A[found + k] = 0
+    told = next_bytes_of(P, A, C, first, last)
+    for byte in range(256):
+        A[found + Q_TARGETS + byte] = NOTHING if told and bit(A, A_NEXT, byte) == 0 else 0
     A[first_set] = found
     A[A_SET_COUNT] += 1
     return found
@@ -233,7 +238,7 @@ def walk(desc, place, first, last, node, stop, mask):
                 continue
         for k in range(id_start[node], id_start[node + 1]):
             set_bit(mask, ids[k])
-        if end[node] > node + 1:
+        if end[node] > node + 1 and (there <= 0 or there != here):
             level += W_SIZE
             if there > 0:
                 W[level + W_FROM], W[level + W_TO], W[level + W_SET] = A[there + Q_FROM], A[there + Q_TO], there
