@@ -30,11 +30,12 @@ from .judge import Judge
 from .layouts import Either, Many, Part, Parts, frame
 from .markers import JsonBody, KeyValueBody, members
 from .marks import Inputs, Marks
-from .regions import Region, Settings
+from .regions import Region
 from .reply import Plan
 from .tools import Tool, ToolSchemaCompiler
 from .values import LOOSE
 from .watch import Watch
+from .writable import Settings
 
 if TYPE_CHECKING:
     from ..automata.explain import Rejection
@@ -91,6 +92,16 @@ class ToolAutomaton(Grammar):
     ) -> None:
         if reasoning not in _REASONING:
             raise ValueError(f"reasoning={reasoning!r}; use None, 'wait' or 'inside'")
+        self._options = {
+            "tool_choice": tool_choice,
+            "parallel": parallel,
+            "reasoning": reasoning,
+            "names": names,
+            "json_values": json_values,
+            "spelled_markers": spelled_markers,
+            "code_fences": code_fences,
+            "limits": limits,
+        }
         if isinstance(tools, ToolSchemaCompiler):
             if options:
                 raise ValueError(f"{', '.join(options)}: options of the ToolSchemaCompiler, which is given")
@@ -122,13 +133,21 @@ class ToolAutomaton(Grammar):
 
     def accepts(self, data: bytes | str) -> bool:
         """Whether `data` is a whole reply. Control tokens are spelled out in it."""
-        return Judge(self, data.encode() if isinstance(data, str) else data).accepts()
+        return self._judge(data).accepts()
 
     def explain(self, data: bytes | str) -> Rejection | None:
         """Where and why `data` is not a reply, and what was expected there; None when it is one. Tools are the first
         keys of the pointer.
         """
-        return Judge(self, data.encode() if isinstance(data, str) else data).explain()
+        return self._judge(data).explain()
+
+    def _judge(self, data: bytes | str) -> Judge:
+        return Judge(self._for_texts if self._textual else self, data.encode() if isinstance(data, str) else data)
+
+    @cached_property
+    def _for_texts(self) -> ToolAutomaton:
+        """The same automaton without a vocabulary, in which spelled markers stand for tokens."""
+        return ToolAutomaton(self.compiler, None, [wire.name for wire in self.wires], **self._options)
 
     def matcher(self, *, max_rollback: int | None = 256, stop_token_ids: Iterable[int] | None = None) -> ToolMatcher:
         """A matcher at the start of a reply.

@@ -16,6 +16,7 @@ from typing import Any
 
 from .._errors import ConstrainError, LimitError, SchemaError, UnsatisfiableError
 from .._limits import Limits
+from ..schema.notation import json_notation
 from ..schema.options import Options
 from ..schema.report import Report
 from .listing import declares_nothing, entries, name_of, read
@@ -100,6 +101,7 @@ class ToolSchemaCompiler:
         if on_bad_tool not in ("raise", "drop"):
             raise ValueError(f"on_bad_tool={on_bad_tool!r}; use 'raise' or 'drop'")
         self.options = Options(whitespace, property_order, additional_properties, formats, numbers, lenient)
+        json_notation(whitespace)  # a pattern may be wrong
         self.limits = limits or Limits()
         self.report = Report()
         self.bad = BadTools(on_bad_tool == "drop", self.report)
