@@ -28,7 +28,7 @@ from .ahead import build_ahead
 from .choice import read_choice
 from .judge import Judge
 from .layouts import Either, Many, Part, Parts, frame
-from .markers import JsonBody, KeyValueBody, members
+from .markers import members
 from .marks import Inputs, Marks
 from .regions import Region
 from .reply import Plan
@@ -42,10 +42,6 @@ if TYPE_CHECKING:
     from .matcher import ToolMatcher
 
 __all__ = [
-    "CompositeToolAutomaton",
-    "GemmaToolAutomaton",
-    "JsonToolAutomaton",
-    "QwenCoderToolAutomaton",
     "ToolAutomaton",
     "automaton",
 ]
@@ -312,49 +308,3 @@ def _to_control(marker: Inputs) -> Inputs:
     """The marker up to its last control token, which is where it is recognised."""
     last = max((i for i, unit in enumerate(marker) if unit >= SYMBOL), default=len(marker) - 1)
     return marker[: last + 1]
-
-
-class JsonToolAutomaton(ToolAutomaton):
-    """Calls whose arguments are JSON objects: Hermes and Qwen (the default), Llama, Mistral, DeepSeek, Kimi K2 and
-    others.
-    """
-
-    def __init__(self, tools: Any, vocab: Vocabulary | None, wire: str = "hermes", **options: Any) -> None:
-        _require(wire, JsonBody)
-        super().__init__(tools, vocab, wire, **options)
-
-
-class GemmaToolAutomaton(ToolAutomaton):
-    """Calls in key:value notation: Gemma 4 (the default) and FunctionGemma."""
-
-    def __init__(self, tools: Any, vocab: Vocabulary | None, wire: str = "gemma4", **options: Any) -> None:
-        _require(wire, KeyValueBody)
-        super().__init__(tools, vocab, wire, **options)
-
-
-class QwenCoderToolAutomaton(ToolAutomaton):
-    """Calls of Qwen3-Coder and its successors: one element per parameter, strings as raw text."""
-
-    def __init__(self, tools: Any, vocab: Vocabulary | None, **options: Any) -> None:
-        super().__init__(tools, vocab, "qwen3_coder", **options)
-
-
-class CompositeToolAutomaton(ToolAutomaton):
-    """Several formats at once, by default Hermes and Qwen3-Coder: a call shows by its first byte which one it is in."""
-
-    def __init__(
-        self, tools: Any, vocab: Vocabulary | None, wire: str | Sequence[str] = "qwen", **options: Any
-    ) -> None:
-        super().__init__(tools, vocab, wire, **options)
-
-
-def _require(wire: str, body: type) -> None:
-    if not all(isinstance(one.body, body) for one in members(wire)):
-        fitting = ", ".join(one.name for one in members(_all_names()) if isinstance(one.body, body))
-        raise ValueError(f"wire={wire!r} is another kind of format; use one of {fitting}")
-
-
-def _all_names() -> tuple[str, ...]:
-    from .markers import WIRES
-
-    return tuple(WIRES)
