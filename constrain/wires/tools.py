@@ -12,7 +12,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from .._errors import ConstrainError, LimitError, SchemaError, UnsatisfiableError
 from .._limits import Limits
@@ -27,8 +27,7 @@ __all__ = ["BadTools", "Tool", "ToolSchemaCompiler"]
 _log = logging.getLogger("constrain")
 
 
-@dataclass(frozen=True)
-class Tool:
+class Tool(NamedTuple):
     """name: as the model writes it. server, own_name: where it comes from, and its name there.
     pointer: JSON pointer of its parameters in the list.
     """
