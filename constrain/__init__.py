@@ -12,7 +12,17 @@
 
 from __future__ import annotations
 
-from ._api import compile_choice, compile_json_schema, compile_regex, compile_tools, sample, warmup
+from ._api import (
+    compile_choice,
+    compile_gbnf,
+    compile_json_schema,
+    compile_lark,
+    compile_regex,
+    compile_structural_tag,
+    compile_tools,
+    sample,
+    warmup,
+)
 from ._errors import (
     ConstrainError,
     GrammarError,
@@ -42,8 +52,11 @@ __all__ = [
     "allocate_token_bitmask",
     "apply_token_bitmask_inplace",
     "compile_choice",
+    "compile_gbnf",
     "compile_json_schema",
+    "compile_lark",
     "compile_regex",
+    "compile_structural_tag",
     "compile_tools",
     "fill_next_token_bitmasks",
     "sample",

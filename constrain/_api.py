@@ -14,7 +14,18 @@ from .vocabulary import TEXT_BYTES, Vocabulary
 if TYPE_CHECKING:
     from .wires.automaton import ToolAutomaton
 
-__all__ = ["compile_choice", "compile_json_schema", "compile_regex", "compile_tools", "sample", "warmup"]
+__all__ = [
+    "compile_choice",
+    "compile_gbnf",
+    "compile_json_schema",
+    "compile_lark",
+    "compile_regex",
+    "compile_structural_tag",
+    "compile_tools",
+    "sample",
+    "warmup",
+]
+
 
 
 def compile_json_schema(
@@ -80,11 +91,12 @@ def compile_regex(
     """
     from ._errors import UnsatisfiableError
     from .automata.grammar import Lexeme
+    from .grammars.leaves import without_nul
     from .languages.pattern import compile_pattern
 
     limits = limits or Limits()
     with timed(limits):
-        dfa = compile_pattern(pattern, dialect=dialect, search=False, limits=limits)
+        dfa = without_nul(compile_pattern(pattern, dialect=dialect, search=False, limits=limits))
     if dfa.is_empty:
         raise UnsatisfiableError("", f"no text matches the pattern {pattern!r}")
     return Grammar(Lexeme(dfa=dfa), vocab, limits=limits)
@@ -104,25 +116,6 @@ def compile_choice(choices: list[str], vocab: Vocabulary | None = None, *, limit
     except UnicodeEncodeError as error:
         raise GrammarError(f"a choice has a lone surrogate, which no UTF-8 text can spell: {error.object!r}") from None
     return Grammar(Lexeme(words=words), vocab, limits=limits)
-
-
-def compile_tools(
-    tools: Any, vocab: Vocabulary | None = None, wire: str | Sequence[str] = "hermes", **options: Any
-) -> ToolAutomaton:
-    """An automaton for the tool calls of replies in one format, or several (docs/tool-calls.md).
-
-    tools: an OpenAI, Anthropic or MCP list, or a `constrain.automata.ToolSchemaCompiler`.
-    vocab: None: it only checks texts.
-    wire:  "hermes", "exaone", "llama3", "mistral", "mistral_v11", "deepseek_v3", "deepseek_v31", "kimi_k2",
-           "phi4_mini", "harmony", "gemma4", "functiongemma", "qwen3_coder", "kimi_k3", "glm45", "glm47", "minimax_m2",
-           "dsml"; "qwen" is hermes and qwen3_coder at once; or a list of names.
-    The options are those of `constrain.wires.automaton.ToolAutomaton` and ToolSchemaCompiler.
-
-    The same arguments give the same automaton: the last few are kept, with all that was built for them.
-    """
-    from .wires.automaton import automaton
-
-    return automaton(tools, vocab, wire, options)
 
 
 def sample(grammar: Grammar, *, seed: int | None = None, max_bytes: int = 2000) -> str:
@@ -149,6 +142,67 @@ def sample(grammar: Grammar, *, seed: int | None = None, max_bytes: int = 2000) 
     except RecursionError:
         raise LimitError("max_depth", grammar.limits.max_depth, "nesting of an output") from None
     return b"".join([bytes((i,)) if i < SYMBOL else names[i].encode() for i in inputs]).decode()
+
+
+def compile_tools(
+    tools: Any, vocab: Vocabulary | None = None, wire: str | Sequence[str] = "hermes", **options: Any
+) -> ToolAutomaton:
+    """An automaton for the tool calls of replies in one format, or several (docs/tool-calls.md).
+
+    tools: an OpenAI, Anthropic or MCP list, or a `constrain.automata.ToolSchemaCompiler`.
+    vocab: None: it only checks texts.
+    wire:  "hermes", "exaone", "llama3", "mistral", "mistral_v11", "deepseek_v3", "deepseek_v31", "kimi_k2",
+           "phi4_mini", "harmony", "gemma4", "functiongemma", "qwen3_coder", "kimi_k3", "glm45", "glm47", "minimax_m2",
+           "dsml"; "qwen" is hermes and qwen3_coder at once; or a list of names.
+    The options are those of `constrain.wires.automaton.ToolAutomaton` and ToolSchemaCompiler.
+
+    The same arguments give the same automaton: the last few are kept, with all that was built for them.
+    """
+    from .wires.automaton import automaton
+
+    return automaton(tools, vocab, wire, options)
+
+
+def compile_lark(
+    text: str, vocab: Vocabulary | None = None, *, start: str = "start", limits: Limits | None = None
+) -> Grammar:
+    """A grammar in Lark's language, with `%json {schema}` and `<control token>` (docs/grammars.md). Needs `lark`.
+
+    A terminal stands for the whole regular language of its pattern, and ignored text may stand around terminals.
+    The report notes what is not used, has no words, or has no effect.
+
+    Raises GrammarError (line, column), SchemaError, LimitError; ImportError without the package.
+    """
+    from .grammars import compile_lark_text
+
+    return compile_lark_text(text, vocab, start, limits or Limits())
+
+
+def compile_gbnf(
+    text: str, vocab: Vocabulary | None = None, *, root: str = "root", limits: Limits | None = None
+) -> Grammar:
+    """A grammar in GBNF, the notation of llama.cpp, token literals included (docs/grammars.md).
+
+    Raises GrammarError (line, column), LimitError.
+    """
+    from .grammars import compile_gbnf_text
+
+    return compile_gbnf_text(text, vocab, root, limits or Limits())
+
+
+def compile_structural_tag(
+    spec: Any, vocab: Vocabulary | None = None, *, whitespace: str = "flexible", limits: Limits | None = None
+) -> Grammar:
+    """A structural tag in the published format of XGrammar and vLLM: a dict or JSON text (docs/grammars.md).
+
+    whitespace: of JSON values, as in compile_json_schema. Their members come in the order of the schema, unless a
+    format says `any_order`.
+
+    Raises SchemaError (JSON pointer into `spec`), UnsatisfiableError, LimitError.
+    """
+    from .grammars import compile_tag_spec
+
+    return compile_tag_spec(spec, vocab, whitespace, limits or Limits())
 
 
 def warmup(vocab: Vocabulary | None = None) -> float:

@@ -11,6 +11,7 @@ from .._limits import Limits
 from ..vocabulary import Vocabulary
 from .grammar import Node
 from .oracle import Oracle, Thread
+from .recogniser import Recogniser
 
 if TYPE_CHECKING:
     from .explain import Rejection
@@ -74,8 +75,8 @@ class Grammar:
         return Matcher(self, max_rollback=max_rollback, stop_token_ids=stop_token_ids)
 
     def accepts(self, data: bytes | str) -> bool:
-        """Whether `data` is a complete output, by the reference interpreter."""
-        return Oracle(self.root).accepts(data.encode() if isinstance(data, str) else data)
+        """Whether `data` is a complete output, by the interpreters: the kernels have no part in it."""
+        return Recogniser(self.root).accepts(data.encode() if isinstance(data, str) else data)
 
     def explain(self, data: bytes | str) -> Rejection | None:
         """Where and why `data` is not a complete output, and what was expected there; None when it is one."""

@@ -51,7 +51,7 @@ class Matcher:
         self._index = index_of(vocabulary)
         self._lacks_bytes = not TEXT_BYTES.isdisjoint(vocabulary.missing_bytes)
         self._heap = grammar.program.heap
-        self._arena: NDArray[np.int32] = np.zeros(4096, np.int32)
+        self._arena: NDArray[np.int32] = np.zeros(1 << 16, np.int32)  # pages are taken when they are first written
         self._configs: NDArray[np.int32] = np.zeros(32 * at.CW, np.int32)
         self._text: NDArray[np.uint8] = np.zeros(1024, np.uint8)
         self._history: NDArray[np.int32] = np.zeros(128 * H_SIZE, np.int32)
@@ -81,8 +81,11 @@ class Matcher:
         """An independent copy in the same state."""
         other = object.__new__(type(self))
         other.__dict__.update(self.__dict__)
-        for name in ("_arena", "_configs", "_text", "_history", "_walk", "_desc", "_verdicts", "_verdict_table"):
+        for name in ("_configs", "_text", "_history", "_walk", "_desc", "_verdicts", "_verdict_table"):
             setattr(other, name, getattr(self, name).copy())
+        used = int(self._arena[at.A_TOP])
+        other._arena = np.zeros(len(self._arena), np.int32)  # what is not written yet takes no memory
+        other._arena[:used] = self._arena[:used]
         other._checked = None
         other._describe()
         return other

@@ -175,16 +175,14 @@ def merge(P, A, C, first):
         for other in range(first, kept):
             row = other * CW
             if C[row + NODE] == C[mine + NODE] and C[row + STATE] == C[mine + STATE] and alike(P, A, C, row, mine):
-                if C[row + PARENT] != C[mine + PARENT]:
-                    if in_unique(A, C[row + PARENT]) or in_unique(A, C[mine + PARENT]):
+                mixed = C[row + PARENT] != C[mine + PARENT]
+                if mixed and (in_unique(A, C[row + PARENT]) or in_unique(A, C[mine + PARENT])):
+                    if not same_frames(A, C[row + PARENT], C[mine + PARENT]):
                         continue  # each must end unlike its own earlier items
-                    fork = allocate(A, R_SIZE)
-                    if fork == 0:
-                        return
-                    A[fork + R_UNIQUE] = 0
-                    A[fork + R_NODE], A[fork + R_STATE], A[fork + R_PARENT] = FORK, C[mine + PARENT], C[row + PARENT]
-                    store_hash(A, fork, fork_hash(A, C[mine + PARENT], C[row + PARENT]))
-                    C[row + PARENT] = fork
+                parent = with_parents(A, C[row + PARENT], C[mine + PARENT])
+                if parent == 0:
+                    return
+                C[row + PARENT] = parent
                 fresh = False
                 break
         if fresh:
@@ -208,6 +206,50 @@ def same_items(A, first, second):
         if first == 0 or second == 0 or A[first + V_START] != A[second + V_START]:
             return False
         first, second = A[first + V_NEXT], A[second + V_NEXT]
+    return True
+
+
+@kernel("A i i -> i")
+def with_parents(A, known, more):
+    """The frames to return to of `known` and those of `more`, as one row; each once (0: the arena must grow)."""
+    while True:
+        is_fork = more >= 0 and A[more + R_NODE] == FORK
+        one = A[more + R_STATE] if is_fork else more
+        if not returns_to(A, known, one):
+            fork = allocate(A, R_SIZE)
+            if fork == 0:
+                return 0
+            A[fork + R_UNIQUE] = 0
+            A[fork + R_NODE], A[fork + R_STATE], A[fork + R_PARENT] = FORK, one, known
+            store_hash(A, fork, fork_hash(A, one, known))
+            known = fork
+        if not is_fork:
+            return known
+        more = A[more + R_PARENT]
+
+
+@kernel("A i i -> b")
+def returns_to(A, known, one):
+    """Whether row `one` is among the frames of `known`."""
+    while known >= 0 and A[known + R_NODE] == FORK:
+        if same_frames(A, A[known + R_STATE], one):
+            return True
+        known = A[known + R_PARENT]
+    return same_frames(A, known, one)
+
+
+@kernel("A i i -> b")
+def same_frames(A, first, second):
+    """Whether two rows are the same frame in the same frames: called anew at each byte, one call has many rows."""
+    while first != second:
+        if first < 0 or second < 0 or A[first + R_NODE] == FORK:
+            return False
+        for k in range(R_NODE, R_REGS + 1):
+            if A[first + k] != A[second + k]:
+                return False
+        if A[first + R_LEVEL] != A[second + R_LEVEL]:
+            return False
+        first, second = A[first + R_PARENT], A[second + R_PARENT]
     return True
 
 

@@ -8,6 +8,7 @@ and when fewer come, these are all.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import takewhile
 
 from .._errors import LimitError
 from ..languages.dfa import DFA
@@ -57,6 +58,7 @@ class Values:
         self.oracle = oracle
         self.completer = Completer(oracle)
         self._layouts: dict[int, tuple[Layout, list[int]]] = {}
+        self._few: dict[tuple[int, bytes], tuple[Lexeme, list[bytes]]] = {}
         self._bounded: dict[int, tuple[Lexeme, DFA | None]] = {}
 
     def can_differ(self, thread: Thread) -> bool:
@@ -109,13 +111,19 @@ class Values:
         for rest, caller in self._rests(thread):
             above = _recorded(caller, rest)
             registers = above.registers
+            matters = isinstance(thread.node, _KeyLexeme)  # does what follows depend on what is said?
             if isinstance(registers, Items) and registers.text is not None and above.depth > frame.depth:
+                matters = True
                 value = value_of(registers.text + rest)
                 if value in registers.values:
                     continue
                 above = above._replace(registers=Items(registers.begun, (*registers.values, value)))
+            ends = False
             for more, last in self._until(above, frame):
+                ends = True
                 yield rest + more, last
+            if not ends and not matters:
+                return
 
     def _rests(self, thread: Thread) -> Iterator[tuple[bytes, Thread]]:
         """(rest of what the innermost node spells, its caller then)."""
@@ -160,10 +168,18 @@ class Values:
                 yield _written(word[len(content) :], node.skin)
         dfa = self._automaton(node)
         if dfa is not None and (state := dfa.run(content)) >= 0:
-            for _, rest in self.completer._paths(dfa, node.skin).words(state, seen):
-                if node.finite and len(rest) > _LONGEST:
-                    return
+            words = (rest for _, rest in self.completer._paths(dfa, node.skin).words(state, seen))
+            for rest in self._numbers(node, content, words) if node.finite else words:
                 yield _written(rest, node.skin)
+
+    def _numbers(self, node: Lexeme, content: bytes, words: Iterator[bytes]) -> list[bytes]:
+        """Of the spellings of finitely many numbers one each."""
+        known = self._few.get((id(node), content))
+        if known is None:
+            texts = takewhile(lambda rest: len(rest) <= _LONGEST, words)
+            values = {value_of(content + rest): rest for rest in reversed(list(texts))}
+            known = self._few[id(node), content] = node, list(values.values())
+        return known[1]
 
     def _automaton(self, node: Lexeme) -> DFA | None:
         """The automaton of a lexeme, with its bounds on characters. LimitError when it is large."""
@@ -190,8 +206,9 @@ class Values:
         taken = {k[len(content) :] for k in (*shape.keys, *members.emitted) if k.startswith(content)}
         for label in range(len(shape.extra_values)):
             for _, rest in self.completer._paths(shape.extra, shape.skin, label).words(state, taken):
-                if _allowed_keys(shape, members, [content + rest], pending):
-                    yield content + rest
+                if not _allowed_keys(shape, members, [content + rest], pending):
+                    break  # nor is any other of the label
+                yield content + rest
                 if floor is not None:
                     break
 
@@ -208,8 +225,12 @@ class Values:
                     yield bytes([byte]) + rest
         for call in sorted(state.calls, key=lambda call: distance[call.returns]):
             for text, moved, after in self._called(thread, call, height, floor or b""):
+                ends = False
                 for rest in self._frame(moved, height, after):
+                    ends = True
                     yield text + rest
+                if not ends and call.select is not Select.KEY and not _is_unique(thread):
+                    break  # what follows does not depend on the value
 
     def _distances(self, layout: Layout) -> list[int]:
         """Steps from each state of a layout to a final one, guards aside: whoever goes the shorter way first arrives.

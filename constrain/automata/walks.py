@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from ._kernel import kernel
 from .frames import first_bytes_of
+from .hashes import config_hash, load_hash_at, mix, store_hash_at
 from .layout import (
     A_BEGIN,
     A_END,
@@ -17,6 +18,8 @@ from .layout import (
     A_NEED,
     A_OUT,
     A_POS,
+    A_SET_COUNT,
+    A_SETS,
     A_STATUS,
     A_TOKENS,
     A_TOP,
@@ -51,6 +54,7 @@ from .layout import (
     E_WORDS,
     END,
     ESC,
+    F_SHAPE_KIND,
     G_EXTRA,
     G_EXTRAS,
     HI,
@@ -65,22 +69,34 @@ from .layout import (
     LO,
     LONG_SIZE,
     LOOSE,
+    LOOSE_END,
+    MANY_SETS,
     NEED_CONFIGS,
     NEED_MASK,
     NEED_NODES,
     NEED_TEXT,
     NEWLINES,
     NODE,
+    NOTHING,
     O_ALL_LABELS,
     OK,
     PARENT,
+    Q_FROM,
+    Q_HASH,
+    Q_NEXT,
+    Q_SIZE,
+    Q_TARGETS,
+    Q_TO,
     R_REGS,
     REACH,
     REFUSED,
     S_BASE,
     S_LEVEL,
     S_NEWLINES,
+    SET_LISTS,
+    SHAPE_NONE,
     SKIN_JSON,
+    SKIN_RAW,
     SOFT,
     SPACE_ROWS,
     STATE,
@@ -89,7 +105,7 @@ from .layout import (
     TIGHT,
     UNCOUNTED,
 )
-from .lexemes import bit, follow, word_byte
+from .lexemes import allocate, bit, follow, word_byte
 from .rows import in_unique, set_row
 from .steps import advance
 from .views import ints, octets
@@ -97,8 +113,9 @@ from .views import ints, octets
 # Ways to make the mask of a configuration (string_way)
 PLAIN, READY, FREE, BOUNDED = 0, 1, 2, 3
 NO_MASK = -1
-# A row of the walk's own stack: configurations from .. to, where new ones go, arena top, end of the subtree
-W_FROM, W_TO, W_OUT, W_TOP, W_END, W_SIZE = 0, 1, 2, 3, 4, 5
+# A row of the walk's own stack: configurations from .. to, where new ones go, arena top, end of the subtree, and the set that
+# the configurations are (0: not kept)
+W_FROM, W_TO, W_OUT, W_TOP, W_END, W_SET, W_SIZE = 0, 1, 2, 3, 4, 5, 6
 # A row of the history: configurations from .. to, arena top and text length before the token
 H_BEGIN, H_END, H_TOP, H_POS, H_SIZE = 0, 1, 2, 3, 4
 
@@ -132,7 +149,42 @@ def set_level(desc, level, first, last, end):
     """A row of the walk's stack: configurations first..last-1 in a subtree up to node `end`; new ones go after the last."""
     A, W = ints(desc, E_ARENA), ints(desc, E_WALK)
     W[level + W_FROM], W[level + W_TO], W[level + W_OUT] = first, last, A[A_OUT]
-    W[level + W_TOP], W[level + W_END] = A[A_TOP], end
+    W[level + W_TOP], W[level + W_END], W[level + W_SET] = A[A_TOP], end, 0
+
+
+@kernel("O i i -> i")
+def keep_set(desc, first, last):
+    """The set that equals configurations first..last-1, kept now if it was not yet; 0 where it is not kept.
+
+    Other nodes of the trie lead to the same set, and what a byte makes of it is then known. Kept are frames without
+    registers and raw lexemes: in grammars a walk meets few different sets, and most of the trie.
+    """
+    P, A, C = ints(desc, E_PROGRAM), ints(desc, E_ARENA), ints(desc, E_CONFIGS)
+    h = last - first
+    for c in range(first, last):
+        node = C[c * CW + NODE]
+        if node != DONE and (P[node + F_SHAPE_KIND] != SHAPE_NONE if P[node] == K_FRAME else P[node + L_SKIN] != SKIN_RAW):
+            return 0
+        one = config_hash(desc, P, A, C, c * CW)
+        if one == 0:
+            return 0
+        h = mix(h, one)
+    first_set = A_SETS + (h & (SET_LISTS - 1))
+    found = A[first_set]
+    while found > 0 and load_hash_at(A, found + Q_HASH) != h:
+        found = A[found + Q_NEXT]
+    if found > 0 or A[A_SET_COUNT] >= MANY_SETS:
+        return found
+    found = allocate(A, Q_SIZE)
+    if found == 0:
+        return 0
+    A[found + Q_NEXT], A[found + Q_FROM], A[found + Q_TO] = A[first_set], first, last
+    store_hash_at(A, found + Q_HASH, h)
+    for k in range(Q_TARGETS, Q_SIZE):
+        A[found + k] = 0
+    A[first_set] = found
+    A[A_SET_COUNT] += 1
+    return found
 
 
 @kernel("O i i i i i M -> v")
@@ -145,6 +197,11 @@ def walk(desc, place, first, last, node, stop, mask):
     base = A[A_POS]
     bottom = level = A[A_WALK]
     set_level(desc, level, first, last, stop)
+    if bottom == 0:
+        A[A_SET_COUNT] = 0
+        for k in range(SET_LISTS):
+            A[A_SETS + k] = 0
+        keep_level(desc, bottom, level)
     known = first_bytes_of(ints(desc, E_PROGRAM), A, C, first, last)
     while node < stop:
         while node >= W[level + W_END]:
@@ -152,25 +209,59 @@ def walk(desc, place, first, last, node, stop, mask):
         if known and level == bottom and bit(A, A_FIRST, byte[node]) == 0:
             node = end[node]
             continue
-        position = base + (level - bottom) // W_SIZE
-        A[A_OUT], A[A_TOP], A[A_POS] = W[level + W_OUT], W[level + W_TOP], position
-        T[position] = byte[node]
-        found = advance(desc, W[level + W_FROM], W[level + W_TO], byte[node])
-        if A[A_STATUS] != OK:
-            break
-        if bottom > 0 and found > 0 and C[W[level + W_OUT] * CW + NODE] == DONE:
-            found = 0  # the string has ended
-        if found == 0:
+        here, out = W[level + W_SET], W[level + W_OUT]
+        there = A[here + Q_TARGETS + byte[node]] if here > 0 else 0
+        if there == NOTHING:
             node = end[node]
             continue
+        if there <= 0:
+            position = base + (level - bottom) // W_SIZE
+            A[A_OUT], A[A_TOP], A[A_POS] = out, W[level + W_TOP], position
+            T[position] = byte[node]
+            found = advance(desc, W[level + W_FROM], W[level + W_TO], byte[node])
+            if A[A_STATUS] != OK:
+                break
+            if bottom > 0 and found > 0 and C[out * CW + NODE] == DONE:
+                found = 0  # the string has ended
+            if found == 0:
+                if here > 0:
+                    A[here + Q_TARGETS + byte[node]] = NOTHING
+                node = end[node]
+                continue
         for k in range(id_start[node], id_start[node + 1]):
             set_bit(mask, ids[k])
         if end[node] > node + 1:
-            first = W[level + W_OUT]
             level += W_SIZE
-            set_level(desc, level, first, A[A_OUT], end[node])
+            if there > 0:
+                W[level + W_FROM], W[level + W_TO], W[level + W_SET] = A[there + Q_FROM], A[there + Q_TO], there
+                W[level + W_OUT], W[level + W_TOP], W[level + W_END] = out, W[level - W_SIZE + W_TOP], end[node]
+            else:
+                set_level(desc, level, out, A[A_OUT], end[node])
+                if bottom == 0 and there == 0:
+                    there = keep_level(desc, bottom, level)
+                    if A[A_STATUS] != OK:
+                        break
+                    if here > 0:
+                        A[here + Q_TARGETS + byte[node]] = there if there > 0 else LOOSE_END
         node += 1
     A[A_POS] = base
+
+
+@kernel("O i i -> i")
+def keep_level(desc, bottom, level):
+    """Keep the configurations of a level as a set, if that can be; what is kept stays when the levels are left. Returns the
+    set or 0."""
+    A, W = ints(desc, E_ARENA), ints(desc, E_WALK)
+    known = A[A_SET_COUNT]
+    kept = keep_set(desc, W[level + W_FROM], W[level + W_TO])
+    W[level + W_SET] = kept
+    if A[A_SET_COUNT] > known:
+        for below in range(bottom, level + 1, W_SIZE):
+            W[below + W_OUT], W[below + W_TOP] = A[A_OUT], A[A_TOP]
+    elif kept > 0:
+        W[level + W_FROM], W[level + W_TO] = A[kept + Q_FROM], A[kept + Q_TO]
+        W[level + W_OUT], W[level + W_TOP] = W[level - W_SIZE + W_OUT], W[level - W_SIZE + W_TOP]
+    return kept
 
 
 @kernel("M M i i -> v")

@@ -1,4 +1,5 @@
-"""The command line: `constrain check`, `tools`, `sample`, `warmup`, and `constrain --version`.
+"""The command line: `constrain check`, `constrain sample`, `constrain tools`, `constrain warmup`, `constrain
+--version`.
 
 sources   reads what the command names: files, standard input, JSON; says what is unusable about it
 counts    sizes of a schema
@@ -6,8 +7,8 @@ verdicts  what the automaton and jsonschema say about an instance
 masks     what a tokenizer's masks are like: how many tokens are allowed, how long a mask takes
 check     the command itself: from the options to a `Result`
 output    a `Result` as text or as JSON
-tools     `constrain tools`: the calls in a transcript, and where it leaves its format
 sample    random outputs
+tools     `constrain tools`: the calls in a transcript, and where it leaves its format
 """
 
 from __future__ import annotations
@@ -38,14 +39,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     if options.command == "warmup":
         return _warmup(options)
-    if options.command == "tools":
-        from .tools import tools
-
-        return tools(options)
     if options.command == "sample":
         from .sample import sample
 
         return sample(options)
+    if options.command == "tools":
+        from .tools import tools
+
+        return tools(options)
     from .check import check
     from .output import show
 
@@ -117,12 +118,11 @@ def _parser() -> argparse.ArgumentParser:
         nargs="?",
         const=6,
         metavar="DEPTH",
-        help="show what the keywords come down to: the values that each subschema leaves, to this depth (default 6)",
+        help="show what the keywords come down to, subschema by subschema to this depth (default 6), and an example",
     )
     check.add_argument("--json", action="store_true", help="write one JSON object")
     _add_tokenizer(check, "add mask statistics for this vocabulary")
 
-    _add_tools(commands)
     sample = commands.add_parser(
         "sample",
         help="write random outputs of a JSON Schema",
@@ -134,10 +134,22 @@ def _parser() -> argparse.ArgumentParser:
     sample.add_argument("--seed", type=int, metavar="N", help="the same seed writes the same values")
     sample.add_argument("--max-bytes", type=int, default=2000, metavar="N", help="finish each soon after N bytes")
     _add_compiling(sample)
+    _add_tools(commands)
 
     warmup = commands.add_parser("warmup", help="compile all kernels now, or load them")
     _add_tokenizer(warmup, "build the tables of this vocabulary too")
     return parser
+
+
+def _add_compiling(parser: argparse.ArgumentParser) -> None:
+    """The options of a schema compilation."""
+    parser.add_argument("--draft", help="4, 6, 7, 2019-09 or 2020-12; default: what $schema says, else 2020-12")
+    parser.add_argument("--whitespace", default="flexible", help="flexible, compact, single or a pattern")
+    parser.add_argument("--property-order", default="any", choices=["any", "schema"])
+    parser.add_argument("--formats", default="assert", choices=["assert", "annotate"])
+    parser.add_argument("--numbers", default="canonical", choices=["canonical", "any"])
+    parser.add_argument("--lenient", action="store_true", help="relax what cannot be enforced, instead of refusing it")
+    parser.add_argument("--openapi", action="store_true", help="read OpenAPI's nullable and discriminator")
 
 
 def _add_tools(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -169,15 +181,6 @@ def _add_tools(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     tools.add_argument("--tool-choice", default="auto", metavar="CHOICE", help="auto, required, none or a tool's name")
     tools.add_argument("--inside-reasoning", action="store_true", help="the prompt has begun the reasoning")
     tools.add_argument("--json", action="store_true", help="write one JSON object")
-def _add_compiling(parser: argparse.ArgumentParser) -> None:
-    """The options of a schema compilation."""
-    parser.add_argument("--draft", help="4, 6, 7, 2019-09 or 2020-12; default: what $schema says, else 2020-12")
-    parser.add_argument("--whitespace", default="flexible", help="flexible, compact, single or a pattern")
-    parser.add_argument("--property-order", default="any", choices=["any", "schema"])
-    parser.add_argument("--formats", default="assert", choices=["assert", "annotate"])
-    parser.add_argument("--numbers", default="canonical", choices=["canonical", "any"])
-    parser.add_argument("--lenient", action="store_true", help="relax what cannot be enforced, instead of refusing it")
-    parser.add_argument("--openapi", action="store_true", help="read OpenAPI's nullable and discriminator")
 
 
 def _add_tokenizer(parser: argparse.ArgumentParser, purpose: str) -> None:

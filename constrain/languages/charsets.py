@@ -92,9 +92,12 @@ _CASED = ((0x41, 0x5FF), (0x10A0, 0x1FFF), (0x2100, 0x24FF), (0x2C00, 0x2DFF), (
           (0x10400, 0x10FFF), (0x11800, 0x118FF), (0x16E00, 0x16EFF), (0x1E900, 0x1E95F))  # fmt: skip
 
 
-@lru_cache(maxsize=1)
-def _case_families() -> dict[int, tuple[int, ...]]:
-    """Code point -> all code points equal to it when case is ignored (simple mappings only)."""
+@lru_cache(maxsize=2)
+def _case_families(simple: bool) -> dict[int, tuple[int, ...]]:
+    """Code point -> all code points equal to it when case is ignored.
+
+    simple: by simple case folding (ECMA-262 with the flags u and i); else by lower and upper case (Python's `re`).
+    """
     family: dict[int, set[int]] = {}
 
     def join(a: int, b: int) -> None:
@@ -105,17 +108,27 @@ def _case_families() -> dict[int, tuple[int, ...]]:
     for low, high in _CASED:
         for code in range(low, high + 1):
             char = chr(code)
-            for other in (char.lower(), char.upper()):
+            for other in (_folded(char),) if simple else (char.lower(), char.upper()):
                 if other != char and len(other) == 1:
                     join(code, ord(other))
-    join(0x130, 0x69)  # its full lower case has two code points, the simple one is "i"
+    if not simple:
+        join(0x130, 0x69)  # its full lower case has two code points, the simple one is "i"
     return {code: tuple(sorted(members)) for code, members in family.items()}
 
 
-def case_closure(chars: CharSet) -> CharSet:
-    """`chars` and everything that differs from a member only in case."""
+_FOLDED = {"\u1fd3": "\u0390", "\u1fe3": "\u03b0", "\ufb05": "\ufb06"}
+
+
+def _folded(char: str) -> str:
+    """Simple case folding: the full one where it is one code point, else lower case where that is."""
+    folded = char.casefold()
+    return folded if len(folded) == 1 else _FOLDED.get(char, char.lower())
+
+
+def case_closure(chars: CharSet, simple: bool) -> CharSet:
+    """`chars` and everything that differs from a member only in case; simple: by simple case folding."""
     extra: list[tuple[int, int]] = []
-    families = _case_families()
+    families = _case_families(simple)
     for lo, hi in chars:
         if hi - lo > len(families):
             extra.extend((m, m) for code, family in families.items() if lo <= code <= hi for m in family)

@@ -12,7 +12,17 @@ from functools import lru_cache
 
 from .._errors import LimitError
 
-__all__ = ["EACH", "GREATER", "LESS", "Bound", "Divisor", "critical_digit", "digit_order", "digit_step", "runs"]
+__all__ = [
+    "GREATER",
+    "LESS",
+    "Bound",
+    "Exponents",
+    "critical_digit",
+    "decimal_places",
+    "digit_order",
+    "digit_step",
+    "runs",
+]
 
 LESS, GREATER = -1, -2
 
@@ -36,7 +46,6 @@ class Bound:
         self.exponent = len(self.whole) - 1
         if whole == 0:
             self.exponent = -1 - (len(self.part) - len(self.part.lstrip("0")))
-        self.exponent_digits = str(abs(self.exponent)).lstrip("0")
 
     def allows(self, order: int) -> bool:
         """order: -1, 0, 1 for a magnitude below, at, above the bound."""
@@ -60,25 +69,34 @@ class Bound:
         count, order = state
         return -1 if count < len(self.whole) else 1 if count > len(self.whole) else order
 
-    def exponent_order(self, negative: bool, state: tuple[int, int]) -> int:
-        """Order of the exponent read (sign, state of its magnitude) and the bound's."""
-        count, order = state
-        known = len(self.exponent_digits)
-        order = -1 if count < known else 1 if count > known else order
-        if negative:
-            return -1 if self.exponent > 0 else -order
-        return 1 if self.exponent < 0 else order
 
-    def exponent_step(self, state: tuple[int, int], digit: int) -> tuple[int, int]:
+class Exponents:
+    """Compares exponents as they are written with `known`, digit by digit.
+
+    A state is (significant digits read, order of the magnitudes while as many are read).
+    """
+
+    def __init__(self, known: int) -> None:
+        self.known, self.digits = known, str(abs(known)).lstrip("0")
+
+    def step(self, state: tuple[int, int], digit: int) -> tuple[int, int]:
         count, order = state
         if not count and not digit:
             return state
-        if count >= len(self.exponent_digits):
-            return len(self.exponent_digits) + 1, 1
+        if count >= len(self.digits):
+            return len(self.digits) + 1, 1
         if not order:
-            known = ord(self.exponent_digits[count]) - 48
+            known = ord(self.digits[count]) - 48
             order = (digit > known) - (digit < known)
         return count + 1, order
+
+    def order(self, negative: bool, state: tuple[int, int]) -> int:
+        """-1, 0, 1 for an exponent below, at, above the known one."""
+        count, order = state
+        order = -1 if count < len(self.digits) else 1 if count > len(self.digits) else order
+        if negative:
+            return -1 if self.known > 0 else -order
+        return 1 if self.known < 0 else order
 
 
 def _digits(value: int) -> str:
@@ -103,6 +121,11 @@ def _expansion(rest: int, denominator: int, most: int) -> str:
     return _digits(rest * 10**length // denominator).rjust(length, "0") if length else ""
 
 
+def decimal_places(value: Fraction, most: int) -> int:
+    """Digits after the point of a decimal. ValueError where they never end, LimitError past `most`."""
+    return len(_expansion(value.numerator % value.denominator, value.denominator, most))
+
+
 def digit_step(digits: str, state: int, digit: int) -> int:
     """Compare one more digit with `digits`, which zeros follow. state: a place in digits, or decided (negative)."""
     if state < 0:
@@ -113,11 +136,9 @@ def digit_step(digits: str, state: int, digit: int) -> int:
     return state + 1 if digit == known else GREATER if digit > known else LESS
 
 
-EACH: list[tuple[int, Sequence[int]]] = [(digit, (digit,)) for digit in range(10)]
-
-
 @lru_cache(maxsize=1024)
 def runs(critical: int) -> list[tuple[int, Sequence[int]]]:
+    """(digit, digits that do as it does) to cover all ten; a digit whose bit is set stands alone."""
     runs: list[tuple[int, list[int]]] = []
     for digit in range(10):
         if critical >> digit & 1 or not digit or critical >> digit - 1 & 1:
@@ -134,36 +155,3 @@ def digit_order(digits: str, state: int) -> int:
     if state < 0:
         return -1 if state == LESS else 1
     return -1 if state < len(digits) else 0
-
-
-class Divisor:
-    """Multiples of base * 10**zeros / 10**scale, where 10 does not divide base.
-
-    State (remainder modulo base of the digits before the last `run` zeros, run <= zeros): a multiple ends in `zeros`
-    zeros after a multiple of base. That takes base * (zeros + 1) states instead of base * 10**zeros.
-    """
-
-    def __init__(self, value: Fraction, max_states: int) -> None:
-        if value <= 0:
-            raise ValueError("a divisor must be greater than 0")
-        self.scale = len(_expansion(value.numerator % value.denominator, value.denominator, max_states))
-        base = value.numerator * 10**self.scale // value.denominator
-        self.zeros = 0
-        while base % 10 == 0:
-            base //= 10
-            self.zeros += 1
-        if base > max_states:
-            raise LimitError("max_states", max_states, f"remainders modulo {base} for multipleOf")
-        self.base = base
-
-    def step(self, state: tuple[int, int], digit: int) -> tuple[int, int]:
-        remainder, run = state
-        if digit or not self.zeros:
-            return (remainder * 10 ** (run + 1) + digit) % self.base, 0
-        return (remainder, run + 1) if run < self.zeros else (remainder * 10 % self.base, run)
-
-    def divides(self, state: tuple[int, int], places: int) -> bool:
-        """places: digits read after the point."""
-        remainder, run = state
-        more = run + self.scale - places - self.zeros
-        return more >= 0 and remainder * pow(10, more, self.base) % self.base == 0

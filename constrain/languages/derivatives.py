@@ -416,7 +416,7 @@ class _Builder:
                 self.context = contexts.setdefault(view, len(contexts))
                 outcome, holds = self.union(following)
                 if holds & self.unsure:
-                    reason = "a lookbehind that ends in \\b is not supported; put the \\b after it"
+                    reason = "a lookbehind that ends in a repeated \\b is not supported; put the \\b after it"
                     raise GrammarError(reason, self.source)
                 inner = self.classes_only | self.mid if holds & self.mid else 0
                 self.behind_holds[node] = inner | holds & self.end

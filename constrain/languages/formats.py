@@ -6,12 +6,10 @@ generated is valid, and the text here says what is left out:
 
     date-time, time   RFC 3339, with the calendar; a leap second only where it is 23:59:60 in UTC, and there only with
                       offsets of whole and half hours
-    hostname          RFC 1123 without labels that have "--" in their third place: they stand for Punycode, whose
-                      validity only decoding can tell
-    idn-hostname      RFC 5891-5893 without such labels; a name with right-to-left letters has them first in every
-                      label, and no Latin letters or ASCII digits; at most 63 characters (that the encoded labels have
-                      at most 63 octets is not checked further)
-    regex             ECMA-262 with groups at most two deep, no names or back-references, ranges within a-z, A-Z or 0-9
+    hostname          RFC 1123; from draft 7 on without labels that have "--" in their third place: they stand for
+                      Punycode, whose validity only decoding can tell
+    idn-hostname      host names as above, and those with letters beyond ASCII of `idn`
+    regex             ECMA-262 with the u flag (see `expressions`)
     email, idn-email  RFC 5321 and 6531; local part of at most 64 characters, 33 where it has escapes
     others            as in the RFC named beside them, exactly
 """
@@ -19,17 +17,18 @@ generated is valid, and the text here says what is left out:
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple
 
 from .._limits import Limits
+from . import idn
 from .dfa import DFA
-from .operations import with_length
+from .expressions import regular_expression
 from .parser import parse
 from .pattern import compile_node
+from .stored import stored
 
-__all__ = ["FORMATS", "format_language", "format_string"]
+__all__ = ["FORMATS", "MOST", "format_language", "format_parts"]
 
 _LDH = "[A-Za-z0-9]"
 _LABEL = f"{_LDH}(?:[A-Za-z0-9-]{{0,61}}{_LDH})?"
@@ -128,126 +127,74 @@ def _names(label: str, dot: str = r"\.") -> str:
     return f"{label}(?:{dot}{label})*"
 
 
-# RFC 5892, section 2: PVALID, CONTEXTJ and CONTEXTO in terms of Unicode properties.
-_LETTERS = r"\p{Ll}\p{Lu}\p{Lo}\p{Nd}\p{Lm}\p{Mn}\p{Mc}"
-_UNSTABLE = r"\p{Changes_When_Casefolded}\p{NFKC_Quick_Check=N}\p{White_Space}\p{Default_Ignorable_Code_Point}"
-_OLD_JAMO = r"\u1100-\u11FF\uA960-\uA97C\uD7B0-\uD7FB"
-_DISALLOWED = r"\u0640\u07FA\u302E\u302F\u3031-\u3035\u303B\u20D0-\u20FF\u{1D100}-\u{1D1FF}\u{1D200}-\u{1D24F}"
-_ALLOWED = r"\u00DF\u03C2\u06FD\u06FE\u0F0B\u3007"
-_CONTEXT = r"\u00B7\u0375\u05F3\u05F4\u30FB\u0660-\u0669\u06F0-\u06F9\u200C\u200D"
-_RIGHT = r"\p{Bidi_Class=R}\p{Bidi_Class=AL}"
-
-
-def _wide_label() -> str:
-    """A U-label (RFC 5891 section 4.2.3), with the context rules of RFC 5892 appendix A."""
-    valid = rf"(?![{_UNSTABLE}{_OLD_JAMO}{_DISALLOWED}{_CONTEXT}])[{_LETTERS}]|[{_ALLOWED}]"
-    joining = (
-        r"(?<=\p{Canonical_Combining_Class=9})[\u200C\u200D]"
-        r"|(?<=[\p{Joining_Type=L}\p{Joining_Type=D}]\p{Joining_Type=T}*)\u200C"
-        r"(?=\p{Joining_Type=T}*[\p{Joining_Type=R}\p{Joining_Type=D}])"
-    )
-    context = rf"(?<=l)\u00B7(?=l)|\u0375(?=\p{{Script=Greek}})|(?<=\p{{Script=Hebrew}})[\u05F3\u05F4]|{joining}"
-    plain = f"(?:{valid}|{context}|-)"
-    japanese = r"[\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Han}]"
-    body = (
-        f"(?:(?:{plain}|[\\u0660-\\u0669])+|(?:{plain}|[\\u06F0-\\u06F9])+"
-        rf"|(?:{plain}|\u30FB)*(?:{japanese}\u30FB|\u30FB{japanese})(?:{plain}|\u30FB)*)"
-    )
-    return rf"(?!..--)(?![\p{{M}}-]){body}(?<!-)"
-
-
-def _idn_hostname() -> str:
-    stop = r"[.\u3002\uFF0E\uFF61]"
-    one_way = rf"(?![^]*[{_RIGHT}\p{{Bidi_Class=AN}}])"
-    leftward = rf"(?=(?:[{_RIGHT}][^A-Za-z0-9]*(?:{stop}|$))+$)"
-    return rf"(?:{one_way}|{leftward}){_names(_wide_label(), stop)}"
-
-
-def _regex() -> str:
-    ranges = "|".join(
-        f"{low}-[{low}-{last}]"
-        for first, last in ("az", "AZ", "09")
-        for low in map(chr, range(ord(first), ord(last) + 1))
-    )
-    category = r"[pP]\{(?:L[ulotm]?|N[dlo]?|P|S|Z)\}"
-    escape = rf"\\(?:[dDwWsStnrvf^$\\.*+?()\[\]{{}}|/]|c[A-Za-z]|x{_HEX}{{2}}|u{_HEX}{{4}}|{category})"
-    member = rf"(?:{escape}|\\[b\-]|{ranges}|[^\[\]\\\-^])"
-    brackets = rf"\[\^?-?(?:{member})*-?\]"
-    pairs = "|".join(f"{low},[{low}-9]" for low in range(10))
-    count = rf"\{{(?:[0-9]{{1,3}},?|{pairs}|[0-9],[1-9][0-9]{{1,2}})\}}"
-    quantifier = rf"(?:(?:[*+?]|{count})\??)?"
-    plain = rf"(?:[^\\^$.*+?()\[\]{{}}|]|\.|{escape}|{brackets}){quantifier}"
-    body = rf"(?:{plain}|[$^|]|\\[bB])*"
-    for _ in range(2):
-        group = rf"\((?:\?:)?{body}\){quantifier}|\(\?<?[=!]{body}\)"
-        body = rf"(?:{plain}|[$^|]|\\[bB]|{group})*"
-    return body
-
-
 _POINTER = "(?:/(?:[^~/]|~[01])*)*"
-
-
-class _Format(NamedTuple):
-    """pattern: makes the pattern that the whole string matches. most: characters of the longest string, or None."""
-
-    pattern: Callable[[], str]
-    most: int | None = None
 
 
 _WIDE_LDH = r"[A-Za-z0-9\u00A1-\u{10FFFF}]"
 _LOOSE_LABEL = rf"{_WIDE_LDH}(?:[A-Za-z0-9\u00A1-\u{{10FFFF}}-]{{0,61}}{_WIDE_LDH})?"
-
-FORMATS: dict[str, _Format] = {
-    "date": _Format(_date),
-    "time": _Format(_time),
-    "date-time": _Format(lambda: f"{_date()}[Tt]{_time()}"),
-    "duration": _Format(_duration),  # RFC 3339, appendix A
-    "email": _Format(lambda: _email("", _names(_LABEL))),
-    "idn-email": _Format(lambda: _email(r"\u0080-\u{10FFFF}", _names(_LOOSE_LABEL))),
-    "hostname": _Format(lambda: _names(f"(?!..--){_LABEL}"), 253),
-    "idn-hostname": _Format(_idn_hostname, 63),
-    "ipv4": _Format(lambda: _IPV4),
-    "ipv6": _Format(_ipv6),  # RFC 4291, section 2.2
-    "uri": _Format(lambda: _uri(False, False)),  # RFC 3986
-    "uri-reference": _Format(lambda: _uri(True, False)),
-    "iri": _Format(lambda: _uri(False, True)),  # RFC 3987
-    "iri-reference": _Format(lambda: _uri(True, True)),
-    "uuid": _Format(lambda: f"{_HEX}{{8}}(?:-{_HEX}{{4}}){{3}}-{_HEX}{{12}}"),  # RFC 4122
-    "uri-template": _Format(_uri_template),  # RFC 6570, with erratum 6937
-    "json-pointer": _Format(lambda: _POINTER),  # RFC 6901
-    "relative-json-pointer": _Format(lambda: f"(?:0|[1-9][0-9]*)(?:#|{_POINTER})"),
-    "regex": _Format(_regex),
-}
-_SINCE = {"duration": 2019, "uuid": 2019}
-"""Drafts from which a format is known, where that is later than draft 3 to 7; earlier it is an annotation."""
 _LIMITS = Limits(max_states=200_000)
 
 
-@lru_cache(maxsize=64)
-def _unbounded(name: str) -> DFA:
-    node = parse(FORMATS[name].pattern(), dialect="ecma", limits=_LIMITS)
-    return compile_node(node, limits=_LIMITS, name=f"format:{name}")
+class _Part(NamedTuple):
+    """A regular language. slow: its automaton is kept on disk."""
+
+    build: Callable[[], str] | Callable[[], DFA]
+    slow: bool = False
 
 
-def format_string(name: str, draft: str | None = None) -> tuple[DFA, int, int | None] | None:
-    """(dfa, least, most): the format is the language of dfa among strings of least to most characters.
+_PARTS: dict[str, _Part] = {
+    "date": _Part(_date),
+    "time": _Part(_time),
+    "date-time": _Part(lambda: f"{_date()}[Tt]{_time()}", True),
+    "duration": _Part(_duration),  # RFC 3339, appendix A
+    "email": _Part(lambda: _email("", _names(_LABEL)), True),
+    "idn-email": _Part(lambda: _email(r"\u0080-\u{10FFFF}", _names(_LOOSE_LABEL)), True),
+    "hostname": _Part(lambda: _names(f"(?!..--){_LABEL}")),
+    "hostname-1123": _Part(lambda: _names(_LABEL)),
+    "idn-alphabetic": _Part(lambda: idn.alphabetic(_LIMITS.max_states, "format:idn-alphabetic")),
+    "idn-unicode": _Part(idn.unicode_pattern, True),
+    "ipv4": _Part(lambda: _IPV4),
+    "ipv6": _Part(_ipv6),  # RFC 4291, section 2.2
+    "uri": _Part(lambda: _uri(False, False)),  # RFC 3986
+    "uri-reference": _Part(lambda: _uri(True, False), True),
+    "iri": _Part(lambda: _uri(False, True), True),  # RFC 3987
+    "iri-reference": _Part(lambda: _uri(True, True), True),
+    "uuid": _Part(lambda: f"{_HEX}{{8}}(?:-{_HEX}{{4}}){{3}}-{_HEX}{{12}}"),  # RFC 4122
+    "uri-template": _Part(_uri_template),  # RFC 6570, with erratum 6937
+    "json-pointer": _Part(lambda: _POINTER),  # RFC 6901
+    "relative-json-pointer": _Part(lambda: f"(?:0|[1-9][0-9]*)(?:#|{_POINTER})"),
+    "regex": _Part(regular_expression, True),
+}
+MOST = {"hostname": 253, "hostname-1123": 253, "idn-alphabetic": 60, "idn-unicode": 14}
+"""Characters of the longest string of a part, where the automaton itself has longer ones."""
+_UNIONS = {"idn-hostname": ("hostname", "idn-alphabetic", "idn-unicode")}
+FORMATS = frozenset({*_PARTS, *_UNIONS} - {"hostname-1123", "idn-alphabetic", "idn-unicode"})
+"""The formats that are known."""
+_SINCE = {"duration": 2019, "uuid": 2019}
+"""Drafts from which a format is known, where that is later than draft 3 to 7; earlier it is an annotation."""
 
-    None where the format is unknown: it is then an annotation. draft: "draft7", "draft2020-12" or the address of a
-    meta-schema; None is the latest. A bound other than (0, None) is given for host names only; it needs no counting in
-    states, as with an upper bound alone a prefix is viable while the least rest fits.
+
+def format_parts(name: str, draft: int = 2020) -> tuple[str, ...] | None:
+    """The parts whose union the format is, each as far as MOST allows.
+
+    None where the format is unknown in the draft (4, 6, 7, 2019, 2020): it is then an annotation.
     """
-    if name not in FORMATS or (name in _SINCE and draft is not None and "20" not in draft):
+    if name not in FORMATS or draft < _SINCE.get(name, 0):
         return None
-    return _unbounded(name), 0, FORMATS[name].most
+    if name == "hostname" and draft < 7:
+        return ("hostname-1123",)
+    return _UNIONS.get(name, (name,))
 
 
 @lru_cache(maxsize=64)
-def _counted(name: str) -> DFA:
-    dfa, least, most = _unbounded(name), 0, FORMATS[name].most
-    return dfa if most is None else replace(with_length(dfa, least, most, _LIMITS), name=dfa.name)
+def format_language(part: str) -> DFA:
+    """The automaton of a part, without the bound on characters."""
+    build, slow = _PARTS[part]
+    return stored(part, lambda: _compiled(part, build)) if slow else _compiled(part, build)
 
 
-def format_language(name: str, draft: str | None = None) -> DFA | None:
-    """As format_string, with the bounds counted in the states, which is slow and large for host names."""
-    found = format_string(name, draft)
-    return None if found is None else _counted(name)
+def _compiled(part: str, build: Callable[[], str] | Callable[[], DFA]) -> DFA:
+    built = build()
+    if isinstance(built, DFA):
+        return built
+    return compile_node(parse(built, dialect="ecma", limits=_LIMITS), limits=_LIMITS, name=f"format:{part}")

@@ -16,7 +16,8 @@ def merge_equal(
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """The minimal automaton of a trim one; state 0 stays state 0, the others keep the order of their first members.
 
-    Unless thorough, it comes back as it is where many rounds would find little to merge.
+    Where many rounds would find little to merge, only states with the same targets are merged, again and again; if
+    thorough, that is so only where rounds would take very long.
     """
     n = len(labels)
     if n < 2:
@@ -24,7 +25,7 @@ def merge_equal(
     refine = _refine_lists if table.size <= 1500 else _refine_arrays
     block = refine(table, labels, thorough)
     if block is None:
-        return table, labels
+        block = _alike(table, labels)
     count = int(block.max()) + 1
     if count == n:
         return table, labels
@@ -37,6 +38,22 @@ def merge_equal(
     block = np.append(block, count)  # the last entry answers target -1
     members = first[order]
     return rank[block[table[members]]], labels[members]
+
+
+def _alike(table: NDArray[np.int32], labels: NDArray[np.int32]) -> NDArray[np.int64]:
+    """Blocks of states that have the same label and targets, once such targets are taken for one."""
+    block = np.arange(len(labels))
+    count = len(labels)
+    for _ in range(64):
+        named = np.append(block, -1)
+        rows = np.ascontiguousarray(np.concatenate([labels[:, None], named[table]], axis=1))
+        whole = rows.view(np.dtype((np.void, rows.itemsize * rows.shape[1]))).reshape(-1)
+        block = np.unique(whole, return_inverse=True)[1].reshape(-1)
+        found = int(block.max()) + 1
+        if (count - found) * 100 < count:
+            break
+        count = found
+    return block
 
 
 def _refine_lists(table: NDArray[np.int32], labels: NDArray[np.int32], thorough: bool) -> NDArray[np.int64] | None:
@@ -58,14 +75,12 @@ def _refine_lists(table: NDArray[np.int32], labels: NDArray[np.int32], thorough:
 
 def _refine_arrays(table: NDArray[np.int32], labels: NDArray[np.int32], thorough: bool) -> NDArray[np.int64] | None:
     n, width = table.shape
-    # Odd multipliers from a fixed stream; a collision could only merge wrongly, so the result is verified below.
-    weights = np.random.default_rng(0x5EED).integers(1, 1 << 63, width + 1, dtype=np.uint64) | np.uint64(1)
+    # Odd multipliers that look random; a collision could only merge wrongly, so the result is verified below.
+    weights = _mixed(np.arange(1, width + 2, dtype=np.uint64)) | np.uint64(1)
     block = np.unique(labels, return_inverse=True)[1].reshape(-1)
     count = int(block.max()) + 1
     for rounds in range(max(8, _CELLS // table.size)):
-        named = np.append(block, -1).astype(np.uint64)
-        named = (named + np.uint64(0x9E3779B97F4A7C15)) * np.uint64(0xBF58476D1CE4E5B9)
-        named ^= named >> np.uint64(29)
+        named = _mixed(np.append(block, -1).astype(np.uint64))
         hashed = named[:-1] * weights[width]
         for column in range(width):
             hashed += named[table[:, column]] * weights[column]
@@ -81,6 +96,13 @@ def _refine_arrays(table: NDArray[np.int32], labels: NDArray[np.int32], thorough
     return None
 
 
+def _mixed(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Numbers whose bits depend on all bits of the given ones (the finaliser of splitmix64)."""
+    values = (values + np.uint64(0x9E3779B97F4A7C15)) * np.uint64(0xBF58476D1CE4E5B9)
+    values = (values ^ values >> np.uint64(29)) * np.uint64(0x94D049BB133111EB)
+    return values ^ values >> np.uint64(31)
+
+
 def _stable(table: NDArray[np.int32], labels: NDArray[np.int32], block: NDArray[np.int64]) -> bool:
     """Whether the states of each block agree on their label and on the block of every target."""
     named = np.append(block, -1)
@@ -92,21 +114,53 @@ def _stable(table: NDArray[np.int32], labels: NDArray[np.int32], block: NDArray[
 
 def trim(table: NDArray[np.int32], labels: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """The states that reach acceptance, of an automaton whose states are all reachable; none when state 0 does not."""
-    n = len(labels)
-    sources, columns = np.nonzero(table >= 0)
-    before: list[list[int]] = [[] for _ in range(n)]
-    for target, source in zip(table[sources, columns].tolist(), sources.tolist(), strict=True):
-        before[target].append(source)
-    alive = labels >= 0
-    stack = np.flatnonzero(alive).tolist()
-    while stack:
-        for source in before[stack.pop()]:
-            if not alive[source]:
-                alive[source] = True
-                stack.append(source)
-    if not n or not alive[0]:
+    if not len(labels):
+        return table, labels
+    alive = (_alive_lists if table.size <= 3000 else _alive_arrays)(table, labels)
+    if not alive[0]:
         return table[:0], labels[:0]
     if alive.all():
         return table, labels
     renumber = np.append(np.where(alive, np.cumsum(alive) - 1, -1), -1).astype(np.int32)
     return renumber[table[alive]], labels[alive]
+
+
+def _alive_lists(table: NDArray[np.int32], labels: NDArray[np.int32]) -> NDArray[np.bool_]:
+    before: list[list[int]] = [[] for _ in range(len(labels))]
+    for source, row in enumerate(table.tolist()):
+        for target in set(row):
+            if target >= 0:
+                before[target].append(source)
+    alive = (labels >= 0).tolist()
+    stack = [state for state, found in enumerate(alive) if found]
+    while stack:
+        for source in before[stack.pop()]:
+            if not alive[source]:
+                alive[source] = True
+                stack.append(source)
+    return np.array(alive)
+
+
+def _alive_arrays(table: NDArray[np.int32], labels: NDArray[np.int32]) -> NDArray[np.bool_]:
+    n = len(labels)
+    alive = np.append(labels >= 0, False)  # the last entry answers target -1
+    for _ in range(8):
+        reaching = np.asarray(alive[table].any(axis=1))
+        if not (reaching & ~alive[:-1]).any():
+            return alive[:-1]
+        alive[:-1] |= reaching
+    # a long way to acceptance: from here on only what is new is looked at
+    alive = alive[:-1]
+    sources, columns = np.nonzero((table >= 0) & ~alive[:, None])
+    edges = table[sources, columns].astype(np.int64) * n + sources
+    edges.sort()
+    targets, sources = np.divmod(edges, n)
+    begins = np.searchsorted(targets, np.arange(n + 1))
+    layer = np.flatnonzero(alive)
+    while len(layer):
+        sizes = begins[layer + 1] - begins[layer]
+        offsets = np.repeat(begins[layer] - np.cumsum(sizes) + sizes, sizes)
+        found = sources[offsets + np.arange(len(offsets))]
+        layer = np.unique(found[~alive[found]])
+        alive[layer] = True
+    return alive

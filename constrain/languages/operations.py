@@ -6,8 +6,9 @@ where equal. A component that may be dead (-1) stays in the tuple; one that must
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,7 @@ from .._errors import LimitError
 from .._limits import Limits, check_time
 from ._lengths import leads
 from .dfa import DFA
+from .explore import explore
 from .minimize import merge_equal, trim
 from .utf8 import EMPTY_LANGUAGE, any_string, finish
 from .words import count_words, from_words, sample, shortest_word, words
@@ -34,6 +36,8 @@ __all__ = [
     "is_disjoint",
     "is_subset",
     "label_product",
+    "minimal",
+    "relabel",
     "sample",
     "shortest_word",
     "union",
@@ -43,6 +47,8 @@ __all__ = [
 
 S = TypeVar("S")
 _Rows = list[list[int]]
+_FEW_CELLS = 5_000
+"""Cells of a product up to which it is built a state at a time."""
 
 ANY_STRING = any_string()
 """Every string of Unicode scalar values."""
@@ -81,10 +87,15 @@ def assemble(
         if len(order) > limits.max_states:
             raise LimitError("max_states", limits.max_states, "states of a product of languages")
     labels = np.array([label(state) for state in order], np.int32)
-    table, labels = merge_equal(*trim(np.array(rows, np.int32), labels))
-    if not len(labels):
-        return EMPTY_LANGUAGE
-    return finish(classes, table, labels, name)
+    return _finished(classes, np.array(rows, np.int32), labels, name)
+
+
+def _finished(
+    classes: NDArray[np.uint8], table: NDArray[np.int32], labels: NDArray[np.int32], name: str | None = None
+) -> DFA:
+    """The trim minimal DFA of reachable states."""
+    table, labels = merge_equal(*trim(table, labels))
+    return finish(classes, table, labels, name) if len(labels) else EMPTY_LANGUAGE
 
 
 def _joint_classes(dfas: Sequence[DFA]) -> tuple[NDArray[np.uint8], list[tuple[int, ...]]]:
@@ -100,7 +111,61 @@ def _product(dfas: Sequence[DFA], required: int, label: Callable[[tuple[int, ...
     if any(dfa.is_empty for dfa in dfas[:required]):
         return EMPTY_LANGUAGE
     classes, joint = _joint_classes(dfas)
-    # A dead component is row -1, the last one, which leads to itself. Rows are by state, then joint class.
+    start = tuple(-1 if dfa.is_empty else 0 for dfa in dfas)
+    sizes = [dfa.n_states + 1 for dfa in dfas]
+    if math.prod(sizes) * len(joint) <= _FEW_CELLS or math.prod(sizes) >= 1 << 62:
+        return _small_product(dfas, classes, joint, start, required, label, limits)
+    # A dead component is row -1, the last one, which leads to itself. A key lists the states in mixed radix.
+    tables = []
+    for i, dfa in enumerate(dfas):
+        table = np.full((sizes[i], len(joint)), sizes[i] - 1, np.int64)
+        moved = dfa.table[:, [column[i] for column in joint]]
+        np.copyto(table[:-1], moved, where=moved >= 0)
+        tables.append(table)
+
+    def states(keys: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+        found = []
+        for size in reversed(sizes):
+            keys, state = np.divmod(keys, size)
+            found.append(state)
+        return found[::-1]
+
+    def step(keys: NDArray[np.int64]) -> NDArray[np.int64]:
+        alive: NDArray[np.bool_] | None = None
+        targets: NDArray[np.int64] | None = None
+        for i, state in enumerate(states(keys)):
+            moved = tables[i][state]
+            lives = moved < sizes[i] - 1
+            targets = moved if targets is None else targets * sizes[i] + moved
+            if alive is None:
+                alive = lives
+            elif i < required:
+                alive &= lives
+            elif not required:
+                alive |= lives
+        assert targets is not None and alive is not None
+        return np.where(alive, targets, -1)
+
+    first = 0
+    for size, state in zip(sizes, start, strict=True):
+        first = first * size + state % size
+    numbers, keys = explore(np.array([first]), step, math.prod(sizes), limits)
+    columns = [np.append(dfa.labels, np.int32(-1))[state] for dfa, state in zip(dfas, states(keys), strict=True)]
+    distinct, which = np.unique(np.stack(columns), axis=1, return_inverse=True)
+    named = np.array([label(tuple(found)) for found in distinct.T.tolist()], np.int32)
+    return _finished(classes, numbers, named[which.reshape(-1)])
+
+
+def _small_product(
+    dfas: Sequence[DFA],
+    classes: NDArray[np.uint8],
+    joint: list[tuple[int, ...]],
+    start: tuple[int, ...],
+    required: int,
+    label: Callable[[tuple[int, ...]], int],
+    limits: Limits,
+) -> DFA:
+    """As `_product`, a state at a time, which is faster where there are few."""
     tables = []
     labels = []
     for i, dfa in enumerate(dfas):
@@ -108,33 +173,12 @@ def _product(dfas: Sequence[DFA], required: int, label: Callable[[tuple[int, ...
         table.append([-1] * len(joint))
         tables.append(table)
         labels.append([*dfa.labels.tolist(), -1])
-    start = tuple(-1 if dfa.is_empty else 0 for dfa in dfas)
-    if len(dfas) == 2:
-        first, second = tables
-        if required == 2:
 
-            def moves(state: tuple[int, ...]) -> Sequence[tuple[int, ...] | None]:
-                pairs = zip(first[state[0]], second[state[1]], strict=True)
-                return [pair if pair[0] >= 0 and pair[1] >= 0 else None for pair in pairs]
-
-        elif required == 1:
-
-            def moves(state: tuple[int, ...]) -> Sequence[tuple[int, ...] | None]:
-                return [pair if pair[0] >= 0 else None for pair in zip(first[state[0]], second[state[1]], strict=True)]
-
-        else:
-
-            def moves(state: tuple[int, ...]) -> Sequence[tuple[int, ...] | None]:
-                pairs = zip(first[state[0]], second[state[1]], strict=True)
-                return [pair if pair[0] >= 0 or pair[1] >= 0 else None for pair in pairs]
-
-    else:
-
-        def moves(state: tuple[int, ...]) -> Sequence[tuple[int, ...] | None]:
-            found = zip(*[table[i] for table, i in zip(tables, state, strict=True)], strict=True)
-            if required:
-                return [t if min(t[:required]) >= 0 else None for t in found]
-            return [t if max(t) >= 0 else None for t in found]
+    def moves(state: tuple[int, ...]) -> Sequence[tuple[int, ...] | None]:
+        found = zip(*[table[i] for table, i in zip(tables, state, strict=True)], strict=True)
+        if required:
+            return [t if min(t[:required]) >= 0 else None for t in found]
+        return [t if max(t) >= 0 else None for t in found]
 
     return assemble(
         classes,
@@ -187,6 +231,16 @@ def label_product(dfas: Sequence[DFA], labeller: Callable[[frozenset[int]], int]
         return known[found]
 
     return _product((ANY_STRING, *dfas), 1, label, limits or Limits())
+
+
+def relabel(dfa: DFA, labels: NDArray[Any], name: str | None = None) -> DFA:
+    """`dfa` with other labels of its states, and without what then leads nowhere."""
+    return _finished(dfa.classes, dfa.table, labels.astype(np.int32), name)
+
+
+def minimal(dfa: DFA) -> DFA:
+    """`dfa` with equal states merged, more thoroughly than products do."""
+    return finish(dfa.classes, *merge_equal(dfa.table, dfa.labels, thorough=True), dfa.name)
 
 
 def with_labels(dfa: DFA, kept: set[int], limits: Limits | None = None) -> DFA:
@@ -249,26 +303,24 @@ def with_length(dfa: DFA, least: int, most: int | None, limits: Limits | None = 
     limits = limits or Limits()
     if dfa.is_empty or (least <= 0 and most is None):
         return dfa
-    nearest, farthest = (bound.tolist() for bound in dfa.char_bounds)
-    table = dfa.table.tolist()
-    weights = leads(dfa).tolist()
-    labels = dfa.labels.tolist()
+    nearest, farthest = (bound.astype(np.int64) for bound in dfa.char_bounds)
     if nearest[0] > (most if most is not None else nearest[0]) or -1 < farthest[0] < least:
         return EMPTY_LANGUAGE
+    weights = leads(dfa).astype(np.int64)
+    cap = least if most is None else most  # counts beyond it are not told apart
+    width = cap + 1
+    if dfa.n_states * width >= 1 << 62:
+        raise LimitError("max_states", limits.max_states, "states that count characters")
 
-    def moves(state: tuple[int, int]) -> list[tuple[int, int] | None]:
-        found: list[tuple[int, int] | None] = []
-        count = state[1]
-        for target, weight in zip(table[state[0]], weights, strict=True):
-            after = count + weight
-            if (
-                target < 0
-                or (most is not None and after + nearest[target] > most)
-                or -1 < farthest[target] < least - after
-            ):
-                found.append(None)
-            else:
-                found.append((target, min(after, least) if most is None else after))
-        return found
+    def step(keys: NDArray[np.int64]) -> NDArray[np.int64]:
+        state, count = np.divmod(keys, width)
+        targets = dfa.table[state].astype(np.int64)
+        after = count[:, None] + weights
+        short = (farthest[targets] >= 0) & (farthest[targets] < least - after)
+        if most is not None:
+            short |= after + nearest[targets] > most
+        return np.where((targets < 0) | short, -1, targets * width + np.minimum(after, cap))
 
-    return assemble(dfa.classes, (0, 0), moves, lambda state: labels[state[0]] if state[1] >= least else -1, limits)
+    table, keys = explore(np.zeros(1, np.int64), step, dfa.n_states * width, limits, "states that count characters")
+    state, count = np.divmod(keys, width)
+    return _finished(dfa.classes, table, np.where(count >= least, dfa.labels[state], np.int32(-1)))

@@ -229,6 +229,8 @@ class _Parser:
             name = text[self.at + len(named) : stop] if stop > 0 else ""
             if not name.replace("$", "_").isidentifier():
                 raise self.fail("a group name must be an identifier", self.at + len(named))
+            if name in self.names and self.python:
+                raise self.fail(f"a second group named {name!r}", self.at + len(named))
             self.at = stop + 1
             self.names.add(name)
             return _Group("(", begin, flags)
@@ -252,6 +254,8 @@ class _Parser:
             self.flags = self.change(text[self.at + 1 : stop], self.at + 1)
             self.at = stop + 1
             return _Group("?:", begin, flags)
+        if stop > self.at + 1 and text.startswith(")", stop) and not self.python:
+            raise self.fail(f"ECMA-262 knows flags for a group only; write (?{text[self.at + 1 : stop]}:...)", begin)
         raise self.fail("unknown kind of group", begin)
 
     def close_group(self, group: _Group) -> Node:
@@ -285,12 +289,14 @@ class _Parser:
         if self.flags.ascii:
             small = charsets.intersect(members, ((0x41, 0x5A), (0x61, 0x7A)))
             return charsets.union(members, tuple((lo ^ 0x20, hi ^ 0x20) for lo, hi in small))
-        return charsets.case_closure(members)
+        return charsets.case_closure(members, not self.python)
 
     def shorthand(self, letter: str) -> CharSet:
         kind = letter.lower()
         if not self.python or self.flags.ascii:
             members = {"d": DIGIT, "w": WORD, "s": ASCII_SPACE if self.python else SPACE}[kind]
+            if kind == "w" and self.flags.ignore_case and not self.python:
+                members = self.fold(members)  # long s and the Kelvin sign
         else:
             members = _unicode_shorthand(kind)
         return charsets.complement(members) if letter.isupper() else members
@@ -302,8 +308,12 @@ class _Parser:
         char = self.text[self.at]
         if char in "bB":
             self.at += 1
-            return word_boundary(self.shorthand("w"), char == "B"), False
-        if char in "123456789" or (char == "k" and not self.python):
+            boundary = word_boundary(self.shorthand("w"), char == "B")
+            if self.python and char == "B":  # there, up to 3.13, the empty text has neither
+                boundary = concatenate([look(concatenate([start(), end()]), True), boundary])
+            return boundary, False
+        octal = self.python and len(digits := self.text[self.at : self.at + 3]) == 3 and not digits.strip("01234567")
+        if (char in "123456789" and not octal) or (char == "k" and not self.python):
             raise self.fail("back-references are not regular", begin)
         if char == "A" and self.python:
             self.at += 1
@@ -339,12 +349,15 @@ class _Parser:
                 return value
             if char == "N":
                 return self.character_name(begin)
-            if char == "0":
-                digits = 0
-                while digits < 2 and self.at < len(text) and text[self.at] in "01234567":
-                    self.at += 1
-                    digits += 1
-                return int(text[self.at - digits - 1 : self.at], 8)
+            if char in "01234567":  # outside brackets only with a 0 first or as three digits
+                stop = self.at
+                while stop < self.at + 2 and stop < len(text) and text[stop] in "01234567":
+                    stop += 1
+                value = int(text[self.at - 1 : stop], 8)
+                if value > 0o377:
+                    raise self.fail("an octal escape beyond \\377", begin)
+                self.at = stop
+                return value
         elif char == "c":
             if self.at < len(text) and text[self.at].isascii() and text[self.at].isalpha():
                 self.at += 1
@@ -414,9 +427,9 @@ class _Parser:
                 members = charsets.property_set(f"\\p{{{expression}}}")
             except regex.error:
                 raise self.fail(f"unknown property {expression!r}", begin) from None
-        if self.flags.ignore_case:
-            members = charsets.case_closure(members)
-        return charsets.complement(members) if negated else members
+        if negated:
+            members = charsets.complement(members)
+        return self.fold(members)
 
     def bracket(self, begin: int) -> CharSet:
         """The set of the brackets whose [ was just read."""

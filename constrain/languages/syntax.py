@@ -98,7 +98,43 @@ def look(body: Node, negated: bool) -> Node:
 
 
 def look_behind(body: Node, negated: bool) -> Node:
-    return Node(Kind.BEHIND, (body, negated), True, False, False, 0)
+    """Assertions at the very end of the body see what follows, so they are taken out: (?<=a\\b) is (?<=a)\\b."""
+    ends = _ends(body)
+    if not any(asserted for _, asserted in ends):
+        return Node(Kind.BEHIND, (body, negated), True, False, False, 0)
+    options = []
+    for core, asserted in ends:
+        behind = look_behind(core, negated)
+        if negated:
+            options.append(alternatives([behind, *map(_opposite, asserted)]))
+        else:
+            options.append(concatenate([behind, *asserted]))
+    return concatenate(options) if negated else alternatives(options)
+
+
+def _ends(node: Node) -> list[tuple[Node, list[Node]]]:
+    """The alternatives of a body, each with the assertions about what follows taken off its end."""
+    if node.pure:
+        return [(node, [])]
+    if node.kind in (Kind.BOUNDARY, Kind.LOOK):
+        return [(EMPTY, [node])]
+    if node.kind == Kind.ALT:
+        return [end for part in node.a for end in _ends(part)]
+    if node.kind == Kind.CAT and node.a:
+        before = concatenate(node.a[:-1])
+        found = []
+        for core, asserted in _ends(node.a[-1]):
+            if core is EMPTY:
+                found += [(rest, [*more, *asserted]) for rest, more in _ends(before)]
+            else:
+                found.append((concatenate([before, core]), asserted))
+        return found
+    return [(node, [])]
+
+
+def _opposite(node: Node) -> Node:
+    body, negated = node.a
+    return word_boundary(body, not negated) if node.kind == Kind.BOUNDARY else look(body, not negated)
 
 
 def concatenate(parts: Iterable[Node]) -> Node:

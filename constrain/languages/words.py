@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 from random import Random
 
 import numpy as np
@@ -112,6 +113,7 @@ def _byte_moves(dfa: DFA) -> list[list[tuple[int, int]]]:
     return [[(byte, row[c]) for byte, c in enumerate(classes) if row[c] >= 0] for row in table]
 
 
+@lru_cache(maxsize=16)
 def distances(dfa: DFA) -> list[int]:
     """The least bytes from each state to acceptance."""
     before: list[list[int]] = [[] for _ in range(dfa.n_states)]
@@ -156,7 +158,6 @@ def sample(dfa: DFA, rng: Random) -> bytes:
     if dfa.is_empty:
         raise ValueError("the empty language has no word")
     distance = distances(dfa)
-    members = [np.flatnonzero(dfa.classes == c).tolist() for c in range(dfa.table.shape[1])]
     word = bytearray()
     state = 0
     while True:
@@ -166,4 +167,4 @@ def sample(dfa: DFA, rng: Random) -> bytes:
         if len(word) >= _WANDER:
             return bytes(word) + _descend(dfa, distance, state)
         c, state = rng.choice(row)
-        word.append(rng.choice(members[c]))
+        word.append(rng.choice(np.flatnonzero(dfa.classes == c).tolist()))

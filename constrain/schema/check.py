@@ -98,6 +98,9 @@ def _visit(state: _Scan, location: Location) -> None:
             document.report.add(
                 location.pointer, keyword, "note", f"not a keyword of draft {draft.value}; it has no effect"
             )
+        elif keyword in location.scope.silent:
+            reason = "of a vocabulary that the dialect leaves out; it has no effect"
+            document.report.add(location.pointer, keyword, "note", reason)
         else:
             checker(state, location, keyword, value)
 
@@ -119,7 +122,8 @@ def _enter_resource(document: Document, location: Location) -> None:
             scope.anchors.setdefault(identifier[1:], location)
         return
     inner = Scope(uri, scope.draft)
-    inner.draft = document.declared_draft(schema, scope.draft)
+    inner.silent, inner.asserts_formats = scope.silent, scope.asserts_formats
+    document.declare(inner, schema)
     inner.root = location
     location.scope = inner
     document.scopes.setdefault(uri, inner)
@@ -268,6 +272,8 @@ def _format(state: _Scan, location: Location, keyword: str, value: Any) -> None:
 
 def _reference(state: _Scan, location: Location, keyword: str, value: Any) -> None:
     _string(state, location, keyword, value)
+    if keyword == "$recursiveRef" and location.scope.draft == Draft.D2020:
+        state.document.report.add(location.pointer, keyword, "note", "as in draft 2019-09: read as it was there")
     state.references.append((location, keyword))
 
 

@@ -9,9 +9,22 @@ explicitly named draft are annotations, as the drafts say.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import IntEnum
+from typing import Any
 
-__all__ = ["ANNOTATIONS", "ASSERTIONS", "IN_PLACE", "TYPES", "Draft", "draft_named", "draft_of_uri", "introduced"]
+__all__ = [
+    "ANNOTATIONS",
+    "ASSERTIONS",
+    "FORMAT_ASSERTION",
+    "IN_PLACE",
+    "TYPES",
+    "Draft",
+    "draft_named",
+    "draft_of_uri",
+    "introduced",
+    "unspoken",
+]
 
 
 class Draft(IntEnum):
@@ -89,3 +102,45 @@ introduced: dict[str, Draft] = {
     "prefixItems": Draft.D2020, "$dynamicRef": Draft.D2020,
 }  # fmt: skip
 """Keywords that mean nothing before a draft."""
+
+FORMAT_ASSERTION = "https://json-schema.org/draft/2020-12/vocab/format-assertion"
+"""The vocabulary under which formats are asserted whatever the caller asks for."""
+_UNEVALUATED = frozenset(("unevaluatedProperties", "unevaluatedItems"))
+_APPLICATOR = frozenset(
+    "properties patternProperties additionalProperties propertyNames dependencies dependentSchemas items prefixItems "
+    "additionalItems contains allOf anyOf oneOf not if then else".split()
+)
+_VALIDATION = frozenset(
+    "type enum const minLength maxLength pattern minimum maximum exclusiveMinimum exclusiveMaximum multipleOf required "
+    "minProperties maxProperties dependentRequired minItems maxItems uniqueItems minContains maxContains".split()
+)
+_NOTHING: frozenset[str] = frozenset()
+_VOCABULARIES: dict[Draft, dict[str, frozenset[str]]] = {
+    Draft.D2019: {
+        "core": _NOTHING, "applicator": _APPLICATOR | _UNEVALUATED, "validation": _VALIDATION,
+        "format": frozenset(("format",)), "meta-data": _NOTHING, "content": _NOTHING,
+    },
+    Draft.D2020: {
+        "core": _NOTHING, "applicator": _APPLICATOR, "unevaluated": _UNEVALUATED, "validation": _VALIDATION,
+        "format-annotation": frozenset(("format",)), "format-assertion": frozenset(("format",)),
+        "meta-data": _NOTHING, "content": _NOTHING,
+    },
+}  # fmt: skip
+"""The assertions and applicators of each vocabulary (core specification, section 8.1.2 and the vocabularies' own)."""
+
+
+def unspoken(draft: Draft, vocabularies: Mapping[str, Any]) -> frozenset[str]:
+    """The keywords that are annotations in a dialect of these vocabularies, the value of its `$vocabulary`.
+
+    LookupError names a vocabulary that the dialect requires and that is not known.
+    """
+    known = _VOCABULARIES.get(draft, {})
+    spoken: set[str] = set()
+    for uri, required in vocabularies.items():
+        prefix, _, name = uri.partition(f"json-schema.org/draft/{draft.value}-{'09' if draft == 2019 else '12'}/vocab/")
+        keywords = known.get(name) if prefix in ("http://", "https://") else None
+        if keywords is not None:
+            spoken |= keywords
+        elif required is not False:
+            raise LookupError(uri)
+    return frozenset().union(*known.values()) - spoken

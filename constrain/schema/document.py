@@ -17,7 +17,7 @@ from urllib.parse import unquote, urldefrag, urljoin
 
 from .._errors import LimitError, SchemaError
 from .._limits import Limits
-from .dialect import Draft, draft_named, draft_of_uri
+from .dialect import FORMAT_ASSERTION, Draft, draft_named, draft_of_uri, unspoken
 from .report import Report
 
 __all__ = ["Document", "Location", "Scope", "load"]
@@ -28,10 +28,14 @@ _SCALARS = frozenset((str, int, float, bool, Decimal, NoneType))
 class Scope:
     """A schema resource: a base URI, its draft, its root and its anchors."""
 
-    __slots__ = ("anchors", "draft", "dynamic", "root", "uri")
+    __slots__ = ("anchors", "asserts_formats", "draft", "dynamic", "root", "silent", "uri")
 
     def __init__(self, uri: str, draft: Draft) -> None:
         self.uri, self.draft = uri, draft
+        self.silent: frozenset[str] = frozenset()
+        """Keywords of vocabularies that the dialect leaves out."""
+        self.asserts_formats = False
+        """Whether the dialect itself has formats asserted."""
         self.root: Location
         self.anchors: dict[str, Location] = {}
         self.dynamic: set[str] = set()
@@ -109,7 +113,7 @@ class Document:
         self.keepalive.append(schema)
         scope = Scope(uri, draft)
         if isinstance(schema, dict):
-            scope.draft = self.declared_draft(schema, draft)
+            self.declare(scope, schema)
         location = scope.root = Location(schema, scope, None, token)
         self.scopes[uri] = scope
         if isinstance(schema, dict):
@@ -119,19 +123,42 @@ class Document:
                 self.scopes.setdefault(scope.uri, scope)
         return location
 
-    def declared_draft(self, schema: Mapping[str, Any], inherited: Draft) -> Draft:
+    def declare(self, scope: Scope, schema: Mapping[str, Any]) -> None:
+        """Set the draft and the vocabularies of a resource to what its `$schema` says, if it has one."""
         named = schema.get("$schema")
         if named is None:
-            return inherited
+            return
         if not isinstance(named, str):
             raise SchemaError("", "$schema", "must be a string")
-        draft = draft_of_uri(named)
-        if draft is None:
+        dialect, vocabularies = self._dialect(named)
+        if dialect is None:
             if "draft-03" in named:
                 raise SchemaError("", "$schema", "draft 3 is not supported; use draft 4 or later")
-            self.report.add("", "$schema", "note", f"{named!r} is not a known dialect; read as {inherited.name}")
-            return inherited
-        return draft
+            self.report.add("", "$schema", "note", f"{named!r} is not a known dialect; read as {scope.draft.name}")
+            return
+        scope.draft, scope.silent, scope.asserts_formats = dialect, frozenset(), False
+        if vocabularies is not None:
+            scope.asserts_formats = FORMAT_ASSERTION in vocabularies
+            try:
+                scope.silent = unspoken(dialect, vocabularies)
+            except LookupError as unknown:
+                reason = f"the dialect {named!r} requires the vocabulary {unknown.args[0]!r}, which is not known"
+                raise SchemaError("", "$schema", reason) from None
+
+    def _dialect(self, uri: str) -> tuple[Draft | None, Mapping[str, Any] | None]:
+        """(draft, `$vocabulary`) of a dialect: a draft's, or that of a meta-schema in the registry."""
+        vocabularies: Mapping[str, Any] | None = None
+        for step in range(8):  # a meta-schema may be written in a dialect of its own
+            draft = draft_of_uri(uri)
+            if draft is not None or self.registry is None:
+                return draft, vocabularies
+            found = _fetch(self.registry, uri) or _fetch(self.registry, urldefrag(uri)[0])
+            if not isinstance(found, dict) or not isinstance(found.get("$schema"), str):
+                break
+            if not step and isinstance(found.get("$vocabulary"), dict):
+                vocabularies = found["$vocabulary"]
+            uri = found["$schema"]
+        return None, None
 
     def resolve(self, location: Location, keyword: str) -> Location:
         """What the reference under `keyword` of `location` points to. SchemaError when it cannot be found."""

@@ -16,9 +16,11 @@ __all__ = ["Goals", "fields"]
 
 
 def fields(location: Location) -> dict[str, Any]:
-    """The keywords of a subschema that mean something in its draft."""
+    """The keywords of a subschema that mean something in its dialect."""
     schema: dict[str, Any] = location.schema
-    draft = location.scope.draft
+    draft, silent = location.scope.draft, location.scope.silent
+    if silent and not silent.isdisjoint(schema):
+        return {k: v for k, v in schema.items() if k not in silent and introduced.get(k, draft) <= draft}
     if draft == Draft.D2020:
         return schema
     if draft.ref_alone and "$ref" in schema:

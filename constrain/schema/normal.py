@@ -25,7 +25,7 @@ from ..automata.grammar import MANY_LABELS
 from . import numbers as num
 from . import strings as text
 from .algebra import Algebra
-from .dialect import ASSERTIONS
+from .dialect import ASSERTIONS, Draft
 from .document import Document, Location
 from .emptiness import Emptiness
 from .forms import FALSE, NULL, TRUE, Contains, Form, Goal, Items, Kind, Members, Rule
@@ -56,18 +56,20 @@ class Normaliser:
     def __init__(self, document: Document, options: Options, limits: Limits, report: Report) -> None:
         self.document, self.options, self.report = document, options, report
         self.goals = Goals(document, limits)
-        self.lexicon = text.Lexicon(document.root.scope.draft.value, limits, options.without, options.key_pattern)
-        self.numerals = num.Numerals(options.numbers, limits)
+        self.lexicon = text.Lexicon(limits, options.without, options.key_pattern)
+        oldest = document.root.scope.draft == Draft.D4  # whose integers have no fraction and no exponent
+        self.numerals = num.Numerals("canonical" if oldest else options.numbers, limits)
         self.algebra = Algebra(self.goals, self.lexicon, self.numerals, limits)
         self.free_items = Items((), self.goals.all)
         self.free_members = Members()
         strings = self.lexicon.universe
         self.anything = Form(NULL | FALSE | TRUE, strings, num.ANY, (self.free_members,), (self.free_items,))
         self.emptiness = Emptiness(self)
+        self._settling: set[Goal] = set()
         self.keys = Keys(self)
         self.worlds = Worlds(self)
-        self.root = self.goals.at(document.root)
         self.repeats = Repeats(self)
+        self.root = self.goals.at(document.root)
         self.algebra.form = self.form
         self.algebra.inhabited = self.emptiness.inhabited
         self.algebra.members_inhabited = self.emptiness.members
@@ -239,13 +241,13 @@ class Normaliser:
         atoms: list[text.Atom] = []
         if "pattern" in keywords:
             atoms.append(("pattern", keywords["pattern"], True))
-        if "format" in keywords and self.options.formats == "assert" and text.known_format(keywords["format"]):
-            atoms.append(("format", keywords["format"], True))
         low, high = int(keywords.get("minLength", 0)), keywords.get("maxLength")
         clause = text.Clause(tuple(sorted(atoms)), frozenset(), low, None if high is None else int(high))
         if clause.max is not None and clause.min > clause.max:
             return text.NOTHING
         strings = text.ANY if clause == text.Clause() else text.Strings(clauses=(clause,))
+        if "format" in keywords and (self.options.formats == "assert" or location.scope.asserts_formats):
+            strings = self.lexicon.meet(strings, text.of_format(keywords["format"], location.scope.draft))
         return self.lexicon.meet(self.lexicon.universe, strings)
 
     def _of_words(self, words: Iterable[str]) -> text.Strings:
@@ -443,11 +445,19 @@ class Normaliser:
         return self.keys.variants(self.algebra.member(members, key), breaking)
 
     def settled(self, goal: Goal) -> Form:
-        """The form with shapes that a grammar can run. SchemaError for what cannot be."""
+        """The form with shapes that a grammar can run. SchemaError for what cannot be, InProgress when it is being
+        settled further up.
+        """
         form = self.form(goal)
         arrays, objects = form.arrays, form.objects
         if any(shape.unique or shape.contains for shape in arrays):
-            arrays = tuple(settled for shape in arrays for settled in self._settle(shape))
+            if goal in self._settling:
+                raise InProgress
+            self._settling.add(goal)
+            try:
+                arrays = tuple(settled for shape in arrays for settled in self._settle(shape))
+            finally:
+                self._settling.remove(goal)
         if self.options.additional_properties is False and any(m.declared and not m.states_rest for m in objects):
             objects = tuple(map(self.closed, objects))
         return (
@@ -532,7 +542,7 @@ def _same(a: Location, b: Location) -> bool:
     return a.schema is b.schema and a.dynamic == b.dynamic
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=1024, typed=True)  # True is not 1 here
 def _bound(value: Any, exclusive: Any, sign: int) -> num.Bound | None:
     inclusive = None if value is None else (num.exact(value), exclusive is True)
     if exclusive is None or isinstance(exclusive, bool):

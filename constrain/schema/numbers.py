@@ -15,14 +15,12 @@ from decimal import Context, Decimal
 from fractions import Fraction
 from functools import reduce
 from math import ceil, floor, lcm
-from typing import Any
 
 from .._limits import Limits, check_alternatives
 from ..languages import operations
 from ..languages.dfa import DFA
 from ..languages.literals import number_literals
-from ..languages.numbers import fraction_language, number_language
-from ..languages.pattern import compile_pattern
+from ..languages.numbers import PLACES, number_language
 
 __all__ = ["ANY", "INTEGERS", "NOTHING", "Clause", "Exact", "Numbers", "Numerals", "exact", "of_values"]
 
@@ -31,8 +29,9 @@ Bound = tuple[Exact, bool]
 """(value, whether the value itself is outside)."""
 
 _ENUMERABLE = 10_000
-_PLAIN = r"^-?(0|[1-9][0-9]*)(\.[0-9]+)?$"
 _WIDE = Context(prec=20_000)
+_MANY, _NARROW = 64, 2
+"""Values beyond which fewer places of the point of a mantissa are told apart, as each place is a text of its own."""
 
 
 def exact(value: int | float | Decimal) -> Exact:
@@ -232,9 +231,10 @@ class Numerals:
         if clause.low is None or clause.high is None:
             return False
         first, last = ceil(Fraction(clause.low[0]) / step), floor(Fraction(clause.high[0]) / step)
-        if last - first > _ENUMERABLE:
-            return self.clause_automaton(clause).is_empty
-        return not any(clause.holds(_decimal(step * k)) for k in range(first, last + 1))
+        tried = min(last, first + _ENUMERABLE + len(clause.excluded))
+        if any(clause.holds(_decimal(step * k)) for k in range(first, tried + 1)):
+            return False
+        return tried == last or self.clause_automaton(clause).is_empty
 
     def clause_automaton(self, clause: Clause) -> DFA:
         dfa = self._automata.get(clause)
@@ -249,41 +249,25 @@ class Numerals:
                 self.clause_automaton(clause)
 
     def _make(self, clause: Clause) -> DFA:
-        """Texts of a clause. What is taken away is known for plain numbers, or for plain and normalised ones, only;
-        so the rest is first brought into that universe (see languages.numbers).
-        """
         low, high = clause.low, clause.high
-        if clause.excluded and not (low or high or clause.multiples or clause.kind is not None):
-            pivot = min(clause.excluded)
-            halves = (replace(clause, high=(pivot, True), excluded=frozenset()), replace(clause, low=(pivot, True)))
-            below, above = map(self.clause_automaton, halves)
-            return operations.union(below, above, self.limits)
-        bounds: dict[str, Any] = {
-            "minimum": low[0] if low and not low[1] else None,
-            "exclusive_minimum": low[0] if low and low[1] else None,
-            "maximum": high[0] if high and not high[1] else None,
-            "exclusive_maximum": high[0] if high and high[1] else None,
-            "multiple_of": tuple(sorted(clause.multiples)),
-            "limits": self.limits,
-        }
-        if clause.kind is False:
-            dfa = fraction_language(**bounds)
-        else:
-            dfa = number_language(integer=clause.kind is True, spelling=self.spelling, **bounds)
-        if clause.others:
-            dfa = operations.intersect(dfa, compile_pattern(_PLAIN), self.limits)
-        unwanted = [number_language(multiple_of=(m,), limits=self.limits) for m in sorted(clause.others)]
-        excluded = [x for x in sorted(clause.excluded) if clause.holds_but_for_exclusion(x)]
-        if excluded:
-            unwanted.append(number_literals(excluded, self.limits))
-        for language in unwanted:
-            dfa = operations.difference(dfa, language, self.limits)
-        return dfa
+        return number_language(
+            kind="number" if clause.kind is None else "integer" if clause.kind else "fraction",
+            minimum=low[0] if low and not low[1] else None,
+            exclusive_minimum=low[0] if low and low[1] else None,
+            maximum=high[0] if high and not high[1] else None,
+            exclusive_maximum=high[0] if high and high[1] else None,
+            multiple_of=clause.multiples,
+            not_multiple_of=clause.others,
+            excluded=[x for x in clause.excluded if clause.holds_but_for_exclusion(x)],
+            spelling=self.spelling,
+            limits=self.limits,
+        )
 
     def automaton(self, numbers: Numbers) -> DFA:
         parts = [self.clause_automaton(c) for c in numbers.clauses]
         if numbers.values:
-            parts.append(number_literals(sorted(numbers.values), self.limits))
+            wide = 0 if self.spelling == "canonical" else PLACES if len(numbers.values) <= _MANY else _NARROW
+            parts.append(number_literals(sorted(numbers.values), wide, self.limits))
         return reduce(lambda x, y: operations.union(x, y, self.limits), parts)
 
 

@@ -3,7 +3,8 @@
     Strings  =  words ∪ clause ∪ clause ...
     Clause   =  {w : every atom holds, w not excluded, min <= characters of w <= max}
     atom     =  (kind, text, positive): ("pattern", "^a", True) finds a match in w; ("format", "date", False) is not
-      a date; ("without", "a\\0b", True) contains neither "a" nor "b"
+      a date. Formats are named by their parts, whose bounds are those of clauses (languages.formats);
+      ("without", "a\\0b", True) contains neither "a" nor "b"
 
 The form is closed under union, intersection and complement, so the Boolean structure of schemas costs a few tuples;
 huge word lists and length bounds never multiply states. `Lexicon` turns atoms into automata, once each.
@@ -18,7 +19,7 @@ from functools import lru_cache, reduce
 from .._limits import Limits, check_alternatives, check_time
 from ..languages import operations, syntax
 from ..languages.dfa import DFA
-from ..languages.formats import FORMATS, format_language, format_string
+from ..languages.formats import FORMATS, MOST, format_language, format_parts
 from ..languages.operations import ANY_STRING, EMPTY_LANGUAGE, from_words
 from ..languages.parser import parse
 from ..languages.pattern import compile_pattern, compile_string_pattern
@@ -35,6 +36,7 @@ __all__ = [
     "encoded",
     "is_risky",
     "known_format",
+    "of_format",
     "of_words",
     "parsed",
 ]
@@ -82,36 +84,32 @@ def _counts(node: syntax.Node) -> tuple[int, bool]:
 
 
 @lru_cache(maxsize=64)
-def _language(
-    atoms: tuple[Atom, ...], excluded: frozenset[str], draft: str, limits: Limits
-) -> tuple[DFA, int, int | None]:
+def _language(atoms: tuple[Atom, ...], excluded: frozenset[str], limits: Limits) -> tuple[DFA, int, int | None]:
     """(automaton, least, most characters) of a clause without its own bounds; kept for later compilations."""
     dfa, low, high = ANY_STRING, 0, None
     for kind, text, positive in atoms:
         if positive:
+            least, most = 0, None
             if kind == "pattern":
                 part, least, most = compile_string_pattern(text, dialect="ecma", search=True, limits=limits)
             elif kind == "without":
-                part, least, most = _atom(kind, text, draft, limits), 0, None
+                part = _atom(kind, text, limits)
             else:
-                part, least, most = format_string(text, draft) or (ANY_STRING, 0, None)
+                part = format_language(text)
             dfa = part if dfa is ANY_STRING else operations.intersect(dfa, part, limits)
             low = max(low, least)
             high = most if high is None else high if most is None else min(high, most)
     for kind, text, positive in atoms:
         if not positive:
-            dfa = operations.difference(dfa, _atom(kind, text, draft, limits), limits)
+            dfa = operations.difference(dfa, _atom(kind, text, limits), limits)
     words = sorted(encoded(excluded))
     return operations.difference(dfa, from_words(words), limits) if words else dfa, low, high
 
 
-def _atom(kind: str, text: str, draft: str, limits: Limits) -> DFA:
+def _atom(kind: str, text: str, limits: Limits) -> DFA:
     if kind == "pattern":
         return compile_pattern(text, dialect="ecma", search=True, limits=limits)
-    if kind == "without":
-        return strings_without(tuple(text.split("\0")))
-    found = format_language(text, draft)
-    return ANY_STRING if found is None else found  # the draft at hand may not have it
+    return strings_without(tuple(text.split("\0"))) if kind == "without" else format_language(text)
 
 
 @dataclass(frozen=True)
@@ -146,8 +144,17 @@ def of_words(words: Iterable[str]) -> Strings:
 
 
 def known_format(name: str) -> bool:
-    """Whether the format is enforced; any other is an annotation."""
+    """Whether the format is enforced, in some draft at least; any other is an annotation."""
     return name in FORMATS
+
+
+@lru_cache(maxsize=64)
+def of_format(name: str, draft: int) -> Strings:
+    """The strings of a format; all where the draft does not know it."""
+    parts = format_parts(name, draft)
+    if parts is None:
+        return ANY
+    return Strings(clauses=tuple(Clause((("format", part, True),), max=MOST.get(part)) for part in parts))
 
 
 class Lexicon:
@@ -158,9 +165,9 @@ class Lexicon:
     """
 
     def __init__(
-        self, draft: int, limits: Limits, without: tuple[str, ...] = (), key_pattern: str | None = None
+        self, limits: Limits, without: tuple[str, ...] = (), key_pattern: str | None = None
     ) -> None:
-        self.draft, self.limits = f"draft{draft}", limits
+        self.limits = limits
         self.universe, self.keys = ANY, None
         if without:
             atom = ("without", "\0".join(without), True)
@@ -181,7 +188,7 @@ class Lexicon:
         """The automaton of an atom, taken positively."""
         dfa = self._automata.get((kind, text))
         if dfa is None:
-            dfa = self._automata[kind, text] = _atom(kind, text, self.draft, self.limits)
+            dfa = self._automata[kind, text] = _atom(kind, text, self.limits)
         return dfa
 
     def is_key(self, key: str) -> bool:
@@ -264,7 +271,7 @@ class Lexicon:
 
     def _make_lexeme(self, clause: Clause) -> tuple[DFA, int, int | None]:
         """(automaton, least, most characters): the language of the clause, its bounds in registers where possible."""
-        dfa, least, most = _language(clause.atoms, clause.excluded, self.draft, self.limits)
+        dfa, least, most = _language(clause.atoms, clause.excluded, self.limits)
         low = max(clause.min, least)
         high = most if clause.max is None else clause.max if most is None else min(clause.max, most)
         if high is not None and low > high:
@@ -293,7 +300,7 @@ class Lexicon:
         parts = [self.automaton(c) for c in strings.clauses]
         if strings.words:
             parts.append(from_words(sorted(_encode(w) for w in strings.words if encodable(w))))
-        return reduce(lambda x, y: operations.union(x, y, self.limits), parts)
+        return reduce(lambda x, y: operations.union(x, y, self.limits), parts, EMPTY_LANGUAGE)
 
     # clauses
 
@@ -302,9 +309,11 @@ class Lexicon:
             return True
         if not clause.atoms:
             return clause.max == 0 and "" in clause.excluded
-        if len(clause.atoms) == 1 and not clause.excluded and clause.max is None and clause.atoms[0][2]:
+        if len(clause.atoms) == 1 and not clause.excluded and clause.min == 0 and clause.atoms[0][2]:
             kind, text, _ = clause.atoms[0]
-            if clause.min == 0 and (kind != "pattern" or _plainly_matches(parsed(text, self.limits))):
+            if clause.max == (MOST.get(text) if kind == "format" else None) and (
+                kind != "pattern" or _plainly_matches(parsed(text, self.limits))
+            ):
                 return False
         known = self._empty.get(clause)
         if known is None:

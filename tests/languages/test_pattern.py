@@ -103,8 +103,15 @@ PYTHON = [
     r"(?i)[^a-c]",
     r"(?ai)k",
     r"(?i)k",
+    r"(?i)i",
+    r"(?i)[h-j]",
     r"\.\-\_\ ",
     r"a$|b",
+    r"\101\012?[\1\60]*",
+    r"\B",
+    r"a?\Bb*",
+    r"(?u)\w(?a:\w)",
+    r"(?s-i:.)(?<!é)",
 ]
 
 
@@ -144,6 +151,9 @@ def test_python_syntax(pattern: str) -> None:
         "a\n",
         "aa",
         "aaab",
+        "\u0130",
+        "\u0131",
+        "",
     ]
     for text in texts:
         assert dfa.accepts(text.encode()) == bool(oracle.fullmatch(text)), text
@@ -177,6 +187,13 @@ ECMA = [
     (r"\B", ["", "ab"], ["a"]),
     (r"^(?:(?=a)|b)*a$", ["a", "ba", "bba"], ["b", ""]),
     (r"(?<=\$)\d+$", ["$5", "x$55"], ["5"]),
+    (r"^(?i:i)$", ["i", "I"], ["\u0130", "\u0131"]),
+    (r"^(?i:\w\W)$", ["\u017f-", "\u212a "], ["-\u017f", "é-"]),
+    (r"^(?i:\P{Lu}[^s]ẞ)$", ["Aaß", "atẞ"], ["asß", "a\u017fß", "aSS"]),
+    (r"(?<=a\b)-", ["a-", "b a-"], ["b-", "-"]),
+    (r"(?<!a\b|b)-", ["-", "c-", "a_-"], ["a-", "b-"]),
+    (r"^..(?<=a(?=c)|b\B).+$", ["xac", "xbb"], ["xab", "xb "]),
+    (r"^(?<=^\b|x)a", ["a"], ["-a", ""]),
 ]
 
 
@@ -208,6 +225,7 @@ def test_ecma_syntax(pattern: str, yes: list[str], no: list[str]) -> None:
         ("(?<1>a)", 3),
         (r"\xg0", 0),
         ("(?z)", 0),
+        ("a(?i)b", 1),
     ],
 )
 def test_errors_name_the_place(pattern: str, position: int) -> None:
@@ -216,7 +234,7 @@ def test_errors_name_the_place(pattern: str, position: int) -> None:
     assert caught.value.position == position
 
 
-@pytest.mark.parametrize("pattern", ["a++", "(?>a)", "(?P=n)", "(?(1)a|b)", r"\1"])
+@pytest.mark.parametrize("pattern", ["a++", "(?>a)", "(?P=n)", "(?(1)a|b)", r"\1", r"\400", "(?P<n>a)(?P<n>b)"])
 def test_python_syntax_that_is_refused(pattern: str) -> None:
     with pytest.raises(GrammarError):
         compile_pattern(pattern, dialect="python")

@@ -303,3 +303,65 @@ def test_models_are_described_by_pydantic() -> None:
     assert Oracle(root).accepts(b'{"x": 1}') and not Oracle(root).accepts(b'{"label": "a"}')
     root, _ = compile_schema(list[int])
     assert Oracle(root).accepts(b"[1, 2]") and not Oracle(root).accepts(b'["a"]')
+
+
+META = "http://example.org/meta"
+VOCABULARY = "https://json-schema.org/draft/{}/vocab/{}"
+
+
+@pytest.mark.parametrize("draft", ["2019-09", "2020-12"])
+@pytest.mark.parametrize(
+    ("names", "schema", "good", "bad"),
+    [
+        (["core", "applicator"], {"items": {"minimum": 3}, "properties": {"a": False}}, [1], {"a": 1}),
+        (["core", "applicator"], {"contains": True, "minContains": 0}, [1], []),
+        (["core", "validation"], {"type": "array", "items": False, "maxItems": 1}, [1], [1, 2]),
+        (["core", "validation"], {"minLength": 1, "format": "date"}, "x", ""),
+        (["core", "applicator", "validation"], {"contains": {"const": 1}, "minContains": 2}, [1, 1], [1]),
+    ],
+)
+def test_a_dialect_without_a_vocabulary_leaves_its_keywords_out(
+    draft: str, names: list[str], schema: dict[str, Any], good: Any, bad: Any
+) -> None:
+    meta = {
+        "$schema": f"https://json-schema.org/draft/{draft}/schema",
+        "$vocabulary": {VOCABULARY.format(draft, name): True for name in names},
+    }
+    schema = {"$schema": META, **schema}
+    assert accepts(schema, good, registry={META: meta}) and not accepts(schema, bad, registry={META: meta})
+
+
+def test_a_dialect_may_lie_behind_another_and_applies_to_its_resource_only() -> None:
+    core = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
+    registry = {
+        META: {**core, "$vocabulary": {VOCABULARY.format("2020-12", "core"): True, "http://example.org/own": False}},
+        META + "/2": {"$schema": META},
+    }
+    schema = {
+        "prefixItems": [
+            {"$id": "http://example.org/a", "$schema": META + "/2", "type": "string"},
+            {"$id": "http://example.org/b", "type": "string"},
+        ]
+    }
+    assert accepts(schema, ["x", "x"], registry=registry) and not accepts(schema, [1, "x"], registry=registry)
+    schema["prefixItems"][0]["$schema"] = META
+    assert accepts(schema, [1, "x"], registry=registry) and not accepts(schema, [1, 1], registry=registry)
+    _, report = compile_schema({"$schema": META, "type": "string"}, registry=registry)
+    assert accepts({"$schema": META, "type": "string"}, 1, registry=registry)
+    assert [finding.keyword for finding in report] == ["type"]
+
+
+def test_a_dialect_with_an_unknown_required_vocabulary_is_refused() -> None:
+    meta = {"$schema": "https://json-schema.org/draft/2020-12/schema", "$vocabulary": {"http://example.org/own": True}}
+    with pytest.raises(errors.SchemaError, match="requires the vocabulary"):
+        compile_schema({"$schema": META}, registry={META: meta})
+
+
+def test_a_dialect_may_have_formats_asserted() -> None:
+    core = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
+    for name, asserted in (("format-assertion", True), ("format-annotation", False)):
+        meta = {**core, "$vocabulary": {VOCABULARY.format("2020-12", name): False}}
+        schema = {"$schema": META, "format": "ipv4"}
+        assert accepts(schema, "x", registry={META: meta}, formats="annotate") is not asserted
+        assert not accepts(schema, "x", registry={META: meta})
+        assert accepts({"format": "ipv4"}, "x", formats="annotate")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
 import pytest
 
-from .support import accepts, is_valid
+from .support import accepts, is_valid, oracle
 
 VALUES: list[Any] = [
     None,
@@ -221,3 +222,66 @@ def test_excluded_numbers_are_excluded_in_every_spelling() -> None:
     for text in (b"1", b"1.0", b"1e0", b"10e-1", b"3e1", b"0.3E+2"):
         assert not oracle(grammar).accepts(text)
     assert oracle(grammar).accepts(b"2") and oracle(grammar).accepts(b"1.5e0")
+
+
+NUMBERS = [
+    (
+        {"multipleOf": 99991, "minimum": 0, "maximum": 300000, "not": {"const": 99991}},
+        [0, 199982],
+        [99991, 199981, 299974],
+    ),
+    ({"type": "integer", "multipleOf": 12345, "enum": [12345, 5, 24690]}, [12345, 24690], [5, 37035]),
+    ({"multipleOf": 0.01, "not": {"multipleOf": 0.1}}, [0.01, 1.25, -3.07], [0.1, 5, 0.001]),
+    ({"type": "integer", "multipleOf": 1000000000, "minimum": -(10**12)}, [0, 10**9, -(10**12)], [10**8, -(10**13)]),
+    ({"multipleOf": 1e-8, "exclusiveMaximum": 1}, [0.12345678, 0.99999999], [0.123456789, 1]),
+    ({"allOf": [{"multipleOf": 6}, {"multipleOf": 10}], "not": {"multipleOf": 4}}, [30, -90], [60, 15, 0]),
+    ({"anyOf": [{"multipleOf": 3}, {"multipleOf": 0.5}]}, [3, 0.5, 9, 2.5], [0.25, 3.1]),
+]
+
+
+@pytest.mark.parametrize("spelling", ["canonical", "any"])
+@pytest.mark.parametrize(("schema", "good", "bad"), NUMBERS, ids=range(len(NUMBERS)))
+def test_divisors_with_ranges_enum_and_not(schema: Any, good: list[Any], bad: list[Any], spelling: str) -> None:
+    oracle_ = oracle(schema, numbers=spelling)
+    assert [value for value in good if not oracle_.accepts(format(Decimal(str(value)), "f").encode())] == []
+    assert [value for value in bad if oracle_.accepts(format(Decimal(str(value)), "f").encode())] == []
+
+
+@pytest.mark.parametrize(
+    ("schema", "good", "bad"),
+    [
+        ({"type": "integer"}, ["1.0", "1e2", "10e-1", "1E+2", "0.5e1", "-0.0e9"], ["1.5", "15e-1", "1e-1"]),
+        ({"type": "integer", "minimum": 5, "maximum": 10}, ["5.0", "1e1", "50e-1", "0.7e1"], ["4e0", "11e0", "0.75e1"]),
+        ({"const": 100}, ["100", "1e2", "1000e-1", "0.1e3", "100.00"], ["1e1", "100.01"]),
+        ({"enum": [1, 2.5]}, ["10e-1", "25e-1", "0.25e1"], ["2", "1e1"]),
+        ({"type": "number", "not": {"type": "integer"}}, ["1.5", "15e-1"], ["1.0", "10e-1", "1"]),
+        ({"type": "integer", "not": {"enum": [0, 3]}}, ["1", "30e0"], ["0e5", "30e-1", "3.0", "-0"]),
+        ({"type": "number", "minimum": 0.5, "maximum": 2}, ["5e-1", "50e-2", "0.02e2"], ["0.4e0", "21e-1"]),
+    ],
+    ids=range(7),
+)
+def test_any_spelling_of_numbers(schema: Any, good: list[str], bad: list[str]) -> None:
+    oracle_ = oracle(schema, numbers="any")
+    assert [text for text in good if not oracle_.accepts(text.encode())] == []
+    assert [text for text in bad if oracle_.accepts(text.encode())] == []
+
+
+def test_true_is_not_one_as_a_bound() -> None:
+    """Whatever was compiled before: as keys of a cache they would be the same."""
+    for value in (True, 1, 1.0, True):
+        schema = {"type": "integer", "exclusiveMinimum": value}
+        assert accepts(schema, 1) is (value is True)
+        assert accepts(schema, 2)
+
+
+@pytest.mark.parametrize("names", [{"type": "array"}, {"const": {}}, {"allOf": [False]}, {"if": True, "then": False}])
+def test_names_that_no_string_satisfies(names: Any) -> None:
+    schema = {"type": "object", "propertyNames": names}
+    assert accepts(schema, {})
+    assert not accepts(schema, {"a": 1})
+
+
+def test_integers_of_draft_4_have_no_fraction() -> None:
+    schema = {"type": "integer"}
+    assert accepts(schema, 1.0, numbers="any") and not accepts(schema, 1.0, numbers="any", draft=4)
+    assert not is_valid(schema, 1.0, 4)

@@ -1,0 +1,40 @@
+"""Grammar notations: Lark, GBNF and structural tags, to nodes of the engine.
+
+A grammar's way: text -> reader (`gbnf`; `lark_source`, `lark_reader`; `structural_tags`) -> rules (`expressions`) ->
+`cfg`, by way of `leaves` and `machines` -> nodes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .._limits import Limits
+from ..automata.compiled import Grammar
+from ..schema.report import Report
+from ..vocabulary import Vocabulary
+
+__all__ = ["compile_gbnf_text", "compile_lark_text", "compile_tag_spec"]
+
+
+def compile_lark_text(text: str, vocab: Vocabulary | None, start: str, limits: Limits) -> Grammar:
+    from .lark_reader import compile_text
+
+    report = Report()
+    built, symbols = compile_text(text, vocab, start, limits, report)
+    return Grammar(built.root, vocab, report=report, limits=limits, symbols=symbols)
+
+
+def compile_gbnf_text(text: str, vocab: Vocabulary | None, root: str, limits: Limits) -> Grammar:
+    from .gbnf import compile_text
+
+    report = Report()
+    built, symbols = compile_text(text, vocab, root, limits, report)
+    return Grammar(built.root, vocab, report=report, limits=limits, symbols=symbols)
+
+
+def compile_tag_spec(spec: Any, vocab: Vocabulary | None, whitespace: str, limits: Limits) -> Grammar:
+    from .structural_tags import compile_spec
+
+    report = Report()
+    built, symbols = compile_spec(spec, vocab, whitespace, limits, report)
+    return Grammar(built.root, vocab, report=report, limits=limits, symbols=symbols)
