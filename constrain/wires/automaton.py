@@ -32,7 +32,7 @@ from .markers import members
 from .marks import Inputs, Marks
 from .regions import Region
 from .reply import Plan
-from .tools import Tool, ToolSchemaCompiler
+from .tools import COMPILER_OPTIONS, Tool, ToolSchemaCompiler
 from .values import LOOSE
 from .watch import Watch
 from .writable import Settings
@@ -278,17 +278,23 @@ def automaton(
     tools: Any, vocab: Vocabulary | None, wire: str | Sequence[str], options: Mapping[str, Any]
 ) -> ToolAutomaton:
     """The automaton of these arguments, which may have been made before."""
+    others = dict(options)
+    if not isinstance(tools, ToolSchemaCompiler):
+        of_tools = {name: others.pop(name) for name in COMPILER_OPTIONS if name in others}
+        tools = ToolSchemaCompiler(tools, limits=options.get("limits"), **of_tools)
+    names = wire if isinstance(wire, str) else tuple(wire)
+    content = tuple((tool.name, tool.parameters, tool.pointer) for tool in tools.tools)
     try:
-        names = wire if isinstance(wire, str) else list(wire)
-        key = marshal.dumps((tools, names, sorted(options.items())), 2), vocab and vocab.fingerprint
-    except (TypeError, ValueError):  # a compiler, limits, a registry: they have no content to compare
-        return ToolAutomaton(tools, vocab, wire, **options)
+        chosen = marshal.dumps(sorted((k, v) for k, v in others.items() if k != "limits"), 2)
+        key = content, tools.options, tools.limits, tools.bad.drop, names, chosen, vocab and vocab.fingerprint
+    except (TypeError, ValueError):  # an option that is no plain value; the automaton says what it thinks of it
+        return ToolAutomaton(tools, vocab, wire, **others)
     with _lock:
         found = _kept.get(key)
         if found is not None:
             _kept.move_to_end(key)
             return found
-    made = ToolAutomaton(tools, vocab, wire, **options)
+    made = ToolAutomaton(tools, vocab, wire, **others)
     with _lock:
         _kept[key] = made
         while len(_kept) > _KEPT:

@@ -22,7 +22,12 @@ from ..schema.report import Report
 from .listing import declares_nothing, entries, name_of, read
 from .parameters import Parameters, kept, way
 
-__all__ = ["BadTools", "Tool", "ToolSchemaCompiler"]
+__all__ = ["COMPILER_OPTIONS", "BadTools", "Tool", "ToolSchemaCompiler"]
+
+COMPILER_OPTIONS = frozenset(
+    "servers additional_properties on_bad_tool draft whitespace property_order formats numbers lenient registry".split()
+)
+"""Options of ToolSchemaCompiler, but for its limits."""
 
 _log = logging.getLogger("constrain")
 
