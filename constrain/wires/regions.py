@@ -25,7 +25,7 @@ from .ahead import LARGE
 from .layouts import KEY, VALUE, Either, Many, Maybe, Part, Parts, frame
 from .markers import Counter, ElementBody, Envelope, Head, JsonBody, KeyValueBody, Section, Wire
 from .marks import Inputs, Marks
-from .parameters import Parameters, kept, way
+from .parameters import Parameters, ParameterStore, way
 from .tools import BadTools, Tool
 from .values import LOOSE, Elements, KeyValues, can_write, escaped, space
 from .writable import Settings, schema_options, unwritable_in_names
@@ -299,7 +299,7 @@ class Region:
 
     def _any_arguments(self, after_head: str) -> Node:
         """The arguments of a tool that nobody declared: any object."""
-        parameters, _ = kept({"type": "object"}, None, None, Limits())
+        parameters, _ = ParameterStore(None, None, Limits()).get({"type": "object"})
         return self._arguments(parameters, after_head)
 
     def _elements(self, parameters: Parameters, after_head: str) -> Node:

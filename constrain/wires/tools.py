@@ -20,7 +20,7 @@ from ..schema.notation import json_notation
 from ..schema.options import Options
 from ..schema.report import Report
 from .listing import declares_nothing, entries, name_of, read
-from .parameters import Parameters, kept, way
+from .parameters import Parameters, ParameterStore, way
 
 __all__ = ["COMPILER_OPTIONS", "BadTools", "Tool", "ToolSchemaCompiler"]
 
@@ -110,7 +110,7 @@ class ToolSchemaCompiler:
         self.report = Report()
         self.bad = BadTools(on_bad_tool == "drop", self.report)
         self.compiled = 0
-        self._draft, self._registry = draft, registry
+        self._store = ParameterStore(draft, registry, self.limits)
         self._way = way(self.options)
         found: dict[str, Tool] = {}
         for entry, pointer, server in entries(tools, servers):
@@ -149,7 +149,7 @@ class ToolSchemaCompiler:
         if options.additional_properties is False and declares_nothing(schema):
             schema = {**schema, "additionalProperties": False}
         try:
-            parameters, known = kept(schema, self._draft, self._registry, self.limits)
+            parameters, known = self._store.get(schema)
             parameters.check(self._way)
         except (SchemaError, UnsatisfiableError) as error:
             error.pointer = below + error.pointer
