@@ -140,6 +140,7 @@ class Program:
             shape,
             int(node.finite),
             int(node.dfa is not None and bool((node.dfa.char_bounds[1] < 0).all())),
+            0 if counted == at.UNCOUNTED or node.dfa is None else int(node.dfa.char_bounds[0].max()),
         ]
         return self._node(first_bytes(node), record)
 
