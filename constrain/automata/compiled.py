@@ -10,7 +10,7 @@ from .._errors import VocabularyError
 from .._limits import Limits
 from ..vocabulary import Vocabulary
 from .grammar import Node
-from .oracle import Oracle, Thread
+from .oracle import Oracle, Thread, value_of
 from .recogniser import Recogniser
 
 if TYPE_CHECKING:
@@ -85,7 +85,12 @@ class Grammar:
         return explain(Oracle(self.root), data.encode() if isinstance(data, str) else data)
 
     def can_differ(self, frame: int, text: bytes) -> bool:
-        """Whether the unique array at that address of the program, written as far as `text`, can go on."""
+        """Whether the unique array at that address of the program, written as far as `text`, can go on; for -1, whether
+        the last item of any array is unlike the others.
+        """
+        if frame < 0:
+            *earlier, last = value_of(text + b"]")[1:]  # type: ignore[index]
+            return last not in earlier
         with self.lock:
             known = self._arrays.get(frame)
             if known is None:
