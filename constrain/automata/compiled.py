@@ -6,8 +6,8 @@ import threading
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from .._errors import VocabularyError
-from .._limits import Limits
+from .._errors import LimitError, VocabularyError
+from .._limits import Limits, timed
 from ..vocabulary import Vocabulary
 from .grammar import Node
 from .oracle import Oracle, Thread, value_of
@@ -19,6 +19,12 @@ if TYPE_CHECKING:
     from .program import Program
 
 __all__ = ["Grammar"]
+
+
+_MOST_SECONDS = 2.0
+"""Time of one question about a unique array; what is not known by then is taken to be possible."""
+_MOST_KEPT = 32
+"""Beginnings of its text that are kept."""
 
 
 class Grammar:
@@ -95,7 +101,11 @@ class Grammar:
             known = self._arrays.get(frame)
             if known is None:
                 known = self._arrays[frame] = _Array(Oracle(self.program.unique[frame], any_space=True))
-            return known.is_viable(text)
+            try:
+                with timed(Limits(max_seconds=_MOST_SECONDS)):
+                    return known.is_viable(text)
+            except (LimitError, RecursionError):
+                return True  # not known in time
 
     def _bound(self) -> Vocabulary:
         if self.vocabulary is None:
@@ -125,5 +135,6 @@ class _Array:
             if not threads:
                 return False
             if end == len(text) - 1:
+                del self.read[1:-_MOST_KEPT]
                 self.read.append((text[:end], threads))
         return True

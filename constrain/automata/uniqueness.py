@@ -69,6 +69,7 @@ from .views import view_i64
 
 EQUAL = -1  # asked in place of a node
 SEED, NUMBER, STRING, OBJECT, ARRAY = 0x2545F491, 11, 12, 13, 14
+HUGE = 1 << 39
 MANY = 4  # characters that a free string may still get: more strings than an array has items
 
 
@@ -134,7 +135,10 @@ def scalar_hash(T, at, end):
             negative = True
         elif T[j] != 43:
             exponent = min(exponent * 10 + T[j] - 48, 1 << 40)
-    h = mix(NUMBER, point - first + (-exponent if negative else exponent))
+    place = point - first + (-exponent if negative else exponent)
+    if place > HUGE or place < -HUGE:
+        place = HUGE  # not exact any more: such numbers have few hashes, and are asked about
+    h = mix(NUMBER, place)
     h = mix(h, 1 if T[at] == 45 else 0)
     seen = 0
     for j in range(at, k):

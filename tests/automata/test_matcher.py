@@ -190,3 +190,15 @@ def test_masks_near_a_length_bound() -> None:
         if not threads:
             break
         assert matcher.accept_bytes(bytes([byte]))
+
+
+def test_drafts_are_undone_when_something_fails() -> None:
+    matcher = constrain.compile_json_schema({}, VOCABULARY).matcher()
+    bitmask = constrain.allocate_token_bitmask(2, VOCABULARY.size)
+    with pytest.raises(IndexError):
+        matcher.fill_draft_bitmasks(list(b'{"a":'), bitmask)
+    with pytest.raises(IndexError):
+        matcher.fill_tree_bitmasks([0, *b'{"a'], [1, 2, 3, -1], [-1, -1, -1, -1], bitmask)
+    with pytest.raises(TypeError):
+        matcher.validate_tokens([123, "no id"])
+    assert matcher.steps == 0
