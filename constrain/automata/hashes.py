@@ -104,7 +104,7 @@ def registers_hash(P, A, node, regs):
     if kind == SHAPE_OBJECT:
         if A[regs + G_EXTRAS] != 0 and A[A_WHOLE_KEYS] != 0:
             return 0
-        h = mix(clipped(A[regs + G_COUNT], P[shape + O_MIN], P[shape + O_MAX]), A[regs + G_KEY])
+        h = mix(mix(7, clipped(A[regs + G_COUNT], P[shape + O_MIN], P[shape + O_MAX])), A[regs + G_KEY])
         h = mix(mix(h, A[regs + G_MISSING]), A[regs + G_EXTRA])
         for k in range(P[shape + O_WORDS]):
             h = mix(h, A[regs + G_BITS + k])
@@ -113,7 +113,7 @@ def registers_hash(P, A, node, regs):
         if P[shape + Y_UNIQUE] != 0:
             return 0
         least = max(P[shape + Y_MIN], P[shape + Y_PREFIX_COUNT])
-        return mix(clipped(A[regs], least, P[shape + Y_MAX]), min(A[regs], P[shape + Y_PREFIX_COUNT])) | 1
+        return mix(mix(11, clipped(A[regs], least, P[shape + Y_MAX])), min(A[regs], P[shape + Y_PREFIX_COUNT])) | 1
     return 1
 
 

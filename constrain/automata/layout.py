@@ -7,7 +7,8 @@ Before every node lies the address of its possible first bytes, 8 x 32 bits, and
 symbol: a call that cannot start with an input is not made.
 
     lexeme        kind, skin, n words, offsets of words (n+1 ints), packed words, start of its automaton, min, max characters,
-                  counted (do characters count?), object shape (for keys), finite (a number of finitely many values)
+                  counted (do characters count?), object shape (for keys), finite (a number of finitely many values),
+                  goes on (after any content its automaton has words of any length)
     union         kind, n, then the addresses of its alternatives
     frame         kind, start state, shape kind, shape
     stub          kind, index, address once built (0 before)
@@ -40,7 +41,7 @@ N_FIRST = -1  # where the address of a node's first bytes lies
 K_LEXEME, K_UNION, K_FRAME, K_STUB = 1, 2, 3, 4
 
 # lexeme
-L_SKIN, L_WORDS, L_OFFSETS, L_BYTES, L_DFA, L_MIN, L_MAX, L_COUNTED, L_SHAPE, L_FINITE, L_SIZE = range(1, 12)
+L_SKIN, L_WORDS, L_OFFSETS, L_BYTES, L_DFA, L_MIN, L_MAX, L_COUNTED, L_SHAPE, L_FINITE, L_GOES_ON, L_SIZE = range(1, 13)
 SKIN_RAW, SKIN_JSON = 0, 1
 # L_COUNTED: characters do not count; they count, but the automaton may end or go on anywhere, so that the bounds alone decide;
 # they count; they count, and acceptance may be further away than a token is long
@@ -88,10 +89,11 @@ A_FIRST = 21  # 8 ints: the bytes that can come first
 A_NEEDED, NEED_CAP = 29, 64  # addresses of stubs that a step wanted
 A_CURRENT = A_NEEDED + NEED_CAP
 CW = 12
-SCRATCH_CAP = 96
+SCRATCH_CAP = 640  # more than a union has alternatives (Limits.max_alternatives)
 A_SCRATCH = A_CURRENT + CW
 A_SETS, SET_LISTS = A_SCRATCH + SCRATCH_CAP * CW, 64  # the first sets of so many linked lists, by their hashes
-ARENA = A_SETS + SET_LISTS
+A_NEXT = A_SETS + SET_LISTS  # 8 ints: the bytes that a set of configurations can read
+ARENA = A_NEXT + 8
 
 # arena: rows
 R_NODE, R_STATE, R_REGS, R_PARENT, R_LEVEL, R_UNIQUE, R_HASH, R_SIZE = 0, 1, 2, 3, 4, 5, 6, 8

@@ -66,7 +66,8 @@ class Matcher:
     def reset(self) -> None:
         """Back to the start of the output."""
         arena = self._arena
-        arena[: at.ARENA] = 0
+        arena[: at.A_SCRATCH] = 0
+        arena[at.A_SETS : at.ARENA] = 0
         arena[at.A_TOP] = at.ARENA
         arena[at.A_WHOLE_KEYS] = self._index.whole_keys
         self._describe_unique()

@@ -139,6 +139,7 @@ class Program:
             counted,
             shape,
             int(node.finite),
+            int(node.dfa is not None and bool((node.dfa.char_bounds[1] < 0).all())),
         ]
         return self._node(first_bytes(node), record)
 

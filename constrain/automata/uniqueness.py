@@ -292,6 +292,30 @@ def can_differ(P, A, C, T, row):
     return True
 
 
+@kernel("P A C T i -> b")
+def in_doubt(P, A, C, T, row):
+    """Whether what a configuration reads may decide whether an item can end unlike earlier ones: no frame around it,
+    inside the item, can go on for ever, and so far the item is like an earlier one.
+    """
+    start = C[row + PARENT]
+    frame = A[start + R_UNIQUE] if start >= 0 else 0
+    while frame != 0:
+        if A[A[frame + R_REGS] + U_ITEMS] != 0:
+            here, sure = start, False
+            while here != frame and not sure:
+                sure = endless_frame(P, A, A[here + R_NODE], A[here + R_REGS])
+                here = A[here + R_PARENT]
+            if not sure:
+                A[A_POS] -= 1  # nothing is read yet at the current position
+                alike = some_alike(A, T, A[frame + R_REGS])
+                A[A_POS] += 1
+                if alike:
+                    return True
+        above = A[frame + R_PARENT]
+        frame = A[above + R_UNIQUE] if above >= 0 else 0
+    return False
+
+
 @kernel("P A C i i -> b")
 def endless_until(P, A, C, row, frame):
     """Whether the item under way in the unique array at arena row `frame` surely has infinitely many values to become.
@@ -347,8 +371,10 @@ def some_alike(A, T, regs):
 @kernel("A T i i i -> b")
 def alike_so_far(A, T, part, end, whole):
     opening = T[part] | 0
+    if opening == 34:
+        return T[whole] == 34 and spelled_alike(T, part + 1, end, whole + 1)
     if opening != 123 and opening != 91:
-        return T[whole] != 123 and T[whole] != 91
+        return T[whole] != 123 and T[whole] != 91 and T[whole] != 34
     if T[whole] != opening:
         return False
     at, other = part + 1, whole + 1
@@ -384,6 +410,48 @@ def alike_so_far(A, T, part, end, whole):
             its_key, other = string_hash(T, other, end)
             its_value, other = value_hash(A, T, after_separators(T, other, end), end)
             found = its_key == key and its_value == h
+
+
+@kernel("T i i i -> b")
+def spelled_alike(T, part, end, whole):
+    """Whether the string that is written from `part` up to `end` is the beginning of the one that is written from
+    `whole`.
+    """
+    one, other = 0, 0  # code points whose bytes are compared, and how many of these are done
+    done, met = 0, 0
+    while True:
+        if done == 0:
+            if part >= end or T[part] == 34:
+                return part >= end or (T[whole] == 34 and met == 0)
+            one, part = decode(T, part, end, SKIN_JSON)
+            if one < 0:
+                return True  # an escape that is not complete
+        if met == 0:
+            if T[whole] == 34:
+                return False
+            other, whole = decode(T, whole, end, SKIN_JSON)
+        if utf8_byte(one, done) != utf8_byte(other, met):
+            return False
+        done = 0 if done + 1 >= utf8_size(one) else done + 1
+        met = 0 if met + 1 >= utf8_size(other) else met + 1
+
+
+@kernel("i -> i")
+def utf8_size(char):
+    """Bytes of what `decode` gives: a raw byte or a code point."""
+    if char & 0x40000000 or char < 0x80:
+        return 1
+    return 2 if char < 0x800 else 3 if char < 0x10000 else 4
+
+
+@kernel("i i -> i")
+def utf8_byte(char, k):
+    n = utf8_size(char)
+    if n == 1:
+        return char & 255
+    if k == 0:
+        return (0xF00 >> n) & 0xFF | char >> (6 * (n - 1))
+    return 0x80 | (char >> (6 * (n - 1 - k))) & 63
 
 
 @kernel("T i i -> i")

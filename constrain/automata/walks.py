@@ -9,13 +9,15 @@ All take the matcher's descriptor (layout.py).
 from __future__ import annotations
 
 from ._kernel import kernel
-from .frames import first_bytes_of
+from .frames import first_bytes_of, next_bytes_of
 from .hashes import config_hash, load_hash_at, mix, store_hash_at
 from .layout import (
     A_BEGIN,
+    A_CURRENT,
     A_END,
     A_FIRST,
     A_NEED,
+    A_NEXT,
     A_OUT,
     A_POS,
     A_SET_COUNT,
@@ -23,6 +25,7 @@ from .layout import (
     A_STATUS,
     A_TOKENS,
     A_TOP,
+    A_UNIQUE,
     A_WALK,
     A_WANTED,
     BLANKS,
@@ -61,6 +64,7 @@ from .layout import (
     K_FRAME,
     K_LEXEME,
     L_COUNTED,
+    L_GOES_ON,
     L_MAX,
     L_MIN,
     L_SHAPE,
@@ -105,9 +109,10 @@ from .layout import (
     TIGHT,
     UNCOUNTED,
 )
-from .lexemes import allocate, bit, follow, word_byte
+from .lexemes import allocate, bit, follow, word_byte, words_taken
 from .rows import in_unique, set_row
 from .steps import advance
+from .uniqueness import in_doubt
 from .views import ints, octets
 
 # Ways to make the mask of a configuration (string_way)
@@ -160,6 +165,8 @@ def keep_set(desc, first, last):
     registers and raw lexemes: in grammars a walk meets few different sets, and most of the trie.
     """
     P, A, C = ints(desc, E_PROGRAM), ints(desc, E_ARENA), ints(desc, E_CONFIGS)
+    if A[A_UNIQUE] != 0:
+        return 0
     h = last - first
     for c in range(first, last):
         node = C[c * CW + NODE]
@@ -180,8 +187,9 @@ def keep_set(desc, first, last):
         return 0
     A[found + Q_NEXT], A[found + Q_FROM], A[found + Q_TO] = A[first_set], first, last
     store_hash_at(A, found + Q_HASH, h)
-    for k in range(Q_TARGETS, Q_SIZE):
-        A[found + k] = 0
+    told = next_bytes_of(P, A, C, first, last)
+    for byte in range(256):
+        A[found + Q_TARGETS + byte] = NOTHING if told and bit(A, A_NEXT, byte) == 0 else 0
     A[first_set] = found
     A[A_SET_COUNT] += 1
     return found
@@ -230,7 +238,7 @@ def walk(desc, place, first, last, node, stop, mask):
                 continue
         for k in range(id_start[node], id_start[node + 1]):
             set_bit(mask, ids[k])
-        if end[node] > node + 1:
+        if end[node] > node + 1 and (there <= 0 or there != here):
             level += W_SIZE
             if there > 0:
                 W[level + W_FROM], W[level + W_TO], W[level + W_SET] = A[there + Q_FROM], A[there + Q_TO], there
@@ -366,6 +374,18 @@ def fill_spaced(desc, first, last, mask):
             set_bit(mask, token)
 
 
+@kernel("O P A C i -> b")
+def some_taken(desc, P, A, C, row):
+    """Whether some word of a key's automaton that starts with the content is declared or emitted: only then can words run
+    out."""
+    for k in range(CW):
+        A[A_CURRENT + k] = C[row + k]
+    A[A_POS] -= 1  # the content ends before the current position
+    taken = words_taken(P, A, octets(desc, E_TEXT), A_CURRENT, -1)
+    A[A_POS] += 1
+    return taken > 0
+
+
 @kernel("O P A C i b -> i")
 def string_way(desc, P, A, C, row, alone):
     """How the mask of a configuration is made.
@@ -381,16 +401,20 @@ def string_way(desc, P, A, C, row, alone):
     if node == DONE or P[node] != K_LEXEME or P[node + L_SKIN] != SKIN_JSON or C[row + ESC] != 0:
         return PLAIN
     state = C[row + STATE]
-    if state < 0 or P[state + D_WORDS] >= 0 or P[state + D_MASK] == NO_MASK:
+    if state < 0 or P[state + D_MASK] == NO_MASK or (P[state + D_WORDS] >= 0 and some_taken(desc, P, A, C, row)):
         return PLAIN
     anything = P[state + D_WORDS] == D_EVERYTHING and P[state + D_LABEL] >= 0
     words_left = C[row + LO] < C[row + HI]
     counted, most = P[node + L_COUNTED], P[node + L_MAX]
     if C[row + TEXT] >= 0 and A[A[C[row + PARENT] + R_REGS] + G_EXTRA] != P[P[node + L_SHAPE] + O_ALL_LABELS]:
         return PLAIN  # only keys of some labels
-    if in_unique(A, C[row + PARENT]):
+    unique = in_unique(A, C[row + PARENT])
+    if unique and in_doubt(P, A, C, octets(desc, E_TEXT), row):
         endless = anything and (counted == UNCOUNTED or (counted == LOOSE and most < 0))
-        return READY if endless and C[row + TEXT] < 0 else PLAIN
+        if not endless and not (anything and counted == LOOSE and most - C[row + CHARS] > 2 * REACH):
+            return PLAIN
+        if C[row + TEXT] >= 0:
+            return PLAIN
     if counted != UNCOUNTED:
         if words_left or counted == TIGHT or desc[E_LONG_TAILS] > 1:
             return PLAIN
@@ -398,8 +422,9 @@ def string_way(desc, P, A, C, row, alone):
             return READY if most < 0 else BOUNDED
         # far from its bounds no token can tell
         least = P[node + L_MIN]
-        return READY if C[row + CHARS] >= least and (most < 0 or most - C[row + CHARS] > 2 * REACH) else PLAIN
-    if not anything:
+        enough = C[row + CHARS] >= least or P[node + L_GOES_ON] != 0
+        return READY if enough and (most < 0 or most - C[row + CHARS] > 2 * REACH) else PLAIN
+    if not anything or unique:
         return READY
     if C[row + TEXT] >= 0 and (desc[E_LONG_TAILS] != 0 or A[A[C[row + PARENT] + R_REGS] + G_EXTRAS] != 0):
         return READY  # a key that must not repeat an additional one

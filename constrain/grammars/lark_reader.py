@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from .._errors import GrammarError, LimitError
-from .._limits import Limits
+from .._limits import Limits, check_time
 from ..languages import syntax
 from ..languages.parser import parse
 from ..languages.pattern import compile_node
@@ -88,6 +88,7 @@ class _Reader:
             name, (template, arguments) = list(self.instances.items())[done]
             self.found[name] = Rule(name, self.rule(template.tree, arguments))
             done += 1
+            check_time()
             if done > self.limits.max_nodes:
                 raise LimitError("max_nodes", self.limits.max_nodes, f"uses of the template {template.name!r}")
         if start not in self.found:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._errors import LimitError
-from .._limits import Limits
+from .._limits import Limits, check_time
 from ..automata.grammar import Lexeme
 from ..languages import syntax
 from ..languages.dfa import DFA
@@ -92,6 +92,7 @@ class Leaves:
         return result
 
     def new_state(self, machine: Machine) -> int:
+        check_time()
         if machine.size > self.limits.max_states:
             raise LimitError("max_states", self.limits.max_states, "states of one rule of a grammar")
         return machine.state()

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
+from .._limits import check_time
 from ..automata.grammar import Node
 
 __all__ = [
@@ -124,6 +125,7 @@ def deterministic(machine: Machine) -> Machine:
     order = [start]
     result = Machine()
     for states in order:
+        check_time()
         number = result.state()
         if states & machine.final:
             result.final.add(number)
@@ -170,6 +172,7 @@ def quotient(machine: Machine) -> Machine:
     dirty: Iterable[int] = range(machine.size)
     count = 2
     while dirty:
+        check_time()
         groups: dict[int, dict[frozenset[tuple[Letter, int]], list[int]]] = {}
         for state in dirty:
             ahead = frozenset((x, block[t]) for x, targets in machine.edges[state].items() for t in targets)

@@ -73,7 +73,9 @@ class Repeats:
             return False
         form = self.normaliser.form(shape.rest)
         others = form.bits or form.objects or form.arrays or form.numbers.values or form.numbers.clauses
-        return not others and all(c.max is None or c.max <= _LONGEST for c in form.strings.clauses)
+        return not others and all(
+            c.max is None if not c.atoms else c.max is None or c.max <= _LONGEST for c in form.strings.clauses
+        )
 
     def _may_look_alike(self, shape: Items) -> bool:
         """Whether some item may be a string, an array or an object."""

@@ -68,9 +68,7 @@ class KeyValues(Notation):
             items = (Maybe(*item, Many(more, *item)),)
             ways.append(frame(b"[", *items, Guarded(Guard.CLOSE, b"]"), shape=shape))
         if has_empty and most >= low - 1 and high != 0:
-            shape = distinct_shape(
-                words_left, language, max(low - 1, 0), None if high is None else high - 1, Skin.RAW
-            )
+            shape = distinct_shape(words_left, language, max(low - 1, 0), None if high is None else high - 1, Skin.RAW)
             before = (Many(*item, b","),)
             after = (Many(more, *item), Guarded(Guard.CLOSE, b"]"))
             ways.append(frame(b"[", *before, mark, mark, *after, shape=shape))

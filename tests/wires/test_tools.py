@@ -376,3 +376,11 @@ def test_options_are_checked() -> None:
         constrain.compile_tools([WEATHER], None, "herms")
     with pytest.raises(ValueError, match="another kind of format"):
         GemmaToolAutomaton([WEATHER], None, "hermes")
+
+
+def test_whitespace_patterns_are_checked_at_once() -> None:
+    with pytest.raises(constrain.GrammarError, match="whitespace pattern"):
+        ToolSchemaCompiler([WEATHER], whitespace="x")
+    grammar = constrain.compile_tools([WEATHER], None, "hermes", tool_choice="required", whitespace="[ ]?")
+    assert grammar.accepts('<tool_call>{"name" :"get_weather", "arguments":{ "location": "x"}}</tool_call>')
+    assert not grammar.accepts('<tool_call>{"name"  :"get_weather", "arguments":{ "location": "x"}}</tool_call>')

@@ -85,7 +85,7 @@ def walks(wire: str, seeds: range, most: int, mirrored: bool) -> int:
 
 @pytest.mark.parametrize("wire", NAMES)
 def test_what_the_masks_let_through_is_valid_and_read_back(wire: str) -> None:
-    assert walks(wire, range(25), 250, mirrored=False) > 8
+    assert walks(wire, range(14), 200, mirrored=False) > 4
 
 
 @pytest.mark.parametrize("wire", ["hermes", "gemma4", "qwen3_coder", "glm47", "dsml", "kimi_k3"])
@@ -96,7 +96,7 @@ def test_masks_agree_with_the_interpreter(wire: str) -> None:
 @pytest.mark.parametrize("wire", NAMES)
 def test_what_templates_write_is_let_through_in_any_tokens(wire: str) -> None:
     written = 0
-    for seed in range(25):
+    for seed in range(12):
         rng = random.Random(seed)
         tools = random_tools(rng)
         automaton = make(wire, tools, rng)
@@ -110,7 +110,7 @@ def test_what_templates_write_is_let_through_in_any_tokens(wire: str) -> None:
             matcher, tokens = automaton.matcher(stop_token_ids=[EOS]), tokens_of(automaton, text, split)
             assert matcher.accept_tokens(tokens) == len(tokens) and matcher.is_accepting(), f"seed {seed}: {text!r}"
         written += 1
-    assert written > 10
+    assert written > 5
 
 
 @pytest.mark.slow
