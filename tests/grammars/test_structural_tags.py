@@ -302,7 +302,11 @@ class TestErrors:
             ({**ANY, "excludes": [""]}, "/format/excludes/0", "not empty"),
             (tag("<f>", {**NUMBER, "style": "cohere_xml"}), "/format/content", "not supported"),
             ({**NUMBER, "style": "qwen_xml"}, "/format", "right before its end"),
-            (tag("<f>", {**NUMBER, "json_schema": QUERY, "style": "qwen_xml"}, " "), "/format/content/json_schema", "not blank"),
+            (
+                tag("<f>", {**NUMBER, "json_schema": QUERY, "style": "qwen_xml"}, " "),
+                "/format/content/json_schema",
+                "not blank",
+            ),
             ({"type": "or", "elements": []}, "/format", "an alternative"),
             ({"type": "repeat", "min": 3, "max": 2, "content": text("a")}, "/format", "less than min"),
             ({"type": "sequence", "elements": [text("a"), 3]}, "/format/elements/1", "is an object"),
