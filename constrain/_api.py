@@ -108,6 +108,8 @@ def compile_choice(choices: list[str], vocab: Vocabulary | None = None, *, limit
 
     if not isinstance(choices, (list, tuple)) or not all(isinstance(c, str) for c in choices):
         raise GrammarError("choices must be a list of strings")
+    if any("\0" in choice for choice in choices):
+        raise GrammarError("a choice has a NUL character, which no output may contain")
     if not choices:
         raise GrammarError("choices must not be empty: nothing could be generated")
     try:

@@ -28,10 +28,10 @@ def test_mutations_hold() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(4))
 def test_many_mutations_hold(seed: int) -> None:
     judge = Judge(kernels=0.1)
-    pairs = [pair for pair, _ in zip(cases(seed + 100), range(1000), strict=False)]
+    pairs = [pair for pair, _ in zip(cases(seed + 100), range(500), strict=False)]
     assert [f for schema, own in pairs for f in judge.failures(schema, own)] == []
 
 

@@ -8,7 +8,8 @@ symbol: a call that cannot start with an input is not made.
 
     lexeme        kind, skin, n words, offsets of words (n+1 ints), packed words, start of its automaton, min, max characters,
                   counted (do characters count?), object shape (for keys), finite (a number of finitely many values),
-                  goes on (after any content its automaton has words of any length)
+                  goes on (after any content its automaton has words of any length),
+                  the most characters that acceptance can be away
     union         kind, n, then the addresses of its alternatives
     frame         kind, start state, shape kind, shape
     stub          kind, index, address once built (0 before)
@@ -41,7 +42,7 @@ N_FIRST = -1  # where the address of a node's first bytes lies
 K_LEXEME, K_UNION, K_FRAME, K_STUB = 1, 2, 3, 4
 
 # lexeme
-L_SKIN, L_WORDS, L_OFFSETS, L_BYTES, L_DFA, L_MIN, L_MAX, L_COUNTED, L_SHAPE, L_FINITE, L_GOES_ON, L_SIZE = range(1, 13)
+L_SKIN, L_WORDS, L_OFFSETS, L_BYTES, L_DFA, L_MIN, L_MAX, L_COUNTED, L_SHAPE, L_FINITE, L_GOES_ON, L_LEAST, L_SIZE = range(1, 14)
 SKIN_RAW, SKIN_JSON = 0, 1
 # L_COUNTED: characters do not count; they count, but the automaton may end or go on anywhere, so that the bounds alone decide;
 # they count; they count, and acceptance may be further away than a token is long

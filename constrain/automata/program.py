@@ -138,8 +138,9 @@ class Program:
             most,
             counted,
             shape,
-            int(node.finite),
+            int(node.values > 0),
             int(node.dfa is not None and bool((node.dfa.char_bounds[1] < 0).all())),
+            0 if counted == at.UNCOUNTED or node.dfa is None else int(node.dfa.char_bounds[0].max()),
         ]
         return self._node(first_bytes(node), record)
 

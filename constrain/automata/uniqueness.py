@@ -67,7 +67,9 @@ from .layout import (
 from .lexemes import allocate, bit, decode
 from .views import view_i64
 
+EQUAL = -1  # asked in place of a node
 SEED, NUMBER, STRING, OBJECT, ARRAY = 0x2545F491, 11, 12, 13, 14
+HUGE = 1 << 39
 MANY = 4  # characters that a free string may still get: more strings than an array has items
 
 
@@ -133,7 +135,10 @@ def scalar_hash(T, at, end):
             negative = True
         elif T[j] != 43:
             exponent = min(exponent * 10 + T[j] - 48, 1 << 40)
-    h = mix(NUMBER, point - first + (-exponent if negative else exponent))
+    place = point - first + (-exponent if negative else exponent)
+    if place > HUGE or place < -HUGE:
+        place = HUGE  # not exact any more: such numbers have few hashes, and are asked about
+    h = mix(NUMBER, place)
     h = mix(h, 1 if T[at] == 45 else 0)
     seen = 0
     for j in range(at, k):
@@ -227,8 +232,8 @@ def next_item(A, T, old):
     return regs
 
 
-@kernel("A T i i i -> b")
-def may_return(A, T, node, regs, end):
+@kernel("A T i i -> b")
+def may_return(A, T, regs, end):
     """Whether the item of a unique array that ends before text position `end` is unlike all earlier ones."""
     entry = A[regs + U_ITEMS]
     if entry == 0:
@@ -238,18 +243,18 @@ def may_return(A, T, node, regs, end):
         return False  # the arena must grow
     while entry != 0:
         if wide(A, entry + V_HASH) == h:
-            return verdict(A, T, node, regs)
+            return verdict(A, T, EQUAL, regs, end)
         entry = A[entry + V_NEXT]
     return True
 
 
-@kernel("A T i i -> b")
-def verdict(A, T, node, regs):
-    """What the interpreter says of the array's text up to the current position; True and a status where it was not
-    asked.
+@kernel("A T i i i -> b")
+def verdict(A, T, node, regs, end):
+    """What the interpreter says of the array's text up to `end`: whether it can go on, or with EQUAL as the node,
+    whether its last item is unlike the others. True and a status where it was not asked.
     """
     h = mix(SEED, node)
-    for k in range(A[regs + U_OPEN], A[A_POS] + 1):
+    for k in range(A[regs + U_OPEN], end):
         h = mix(h, T[k] | 0)
     h |= 1
     size = A[A_VERDICTS + 2]
@@ -260,7 +265,7 @@ def verdict(A, T, node, regs):
             return table[slot + 1] != 0
         slot = slot + 2 & (size - 1)
     A[A_STATUS] = NEED_VERDICT
-    A[A_ASKED], A[A_ASKED + 1], A[A_ASKED + 2] = node, A[regs + U_OPEN], A[A_POS] + 1
+    A[A_ASKED], A[A_ASKED + 1], A[A_ASKED + 2] = node, A[regs + U_OPEN], end
     set_wide(A, A_ASKED + 3, h)
     return True
 
@@ -278,14 +283,18 @@ def can_differ(P, A, C, T, row):
         shape, regs = P[node + F_SHAPE], C[row + REGS]
         if P[shape + Y_UNIQUE] != 0 and P[C[row + STATE] + S_GUARD] == GUARD_MORE:
             # after a comma: another item must exist
-            if P[shape + Y_ENDLESS] == 0 and not verdict(A, T, node, regs):
-                return False
+            if P[shape + Y_ENDLESS] == 0:
+                end = A[A_POS] + 1
+                while T[end - 1] != 44:
+                    end -= 1  # blanks after the comma change nothing
+                if not verdict(A, T, node, regs, end):
+                    return False
     parent = C[row + PARENT]
     frame = A[parent + R_UNIQUE] if parent >= 0 else 0
     while frame != 0:
         regs = A[frame + R_REGS]
         if A[regs + U_ITEMS] != 0 and not endless_until(P, A, C, row, frame) and some_alike(A, T, regs):
-            if not verdict(A, T, A[frame + R_NODE], regs):
+            if not verdict(A, T, A[frame + R_NODE], regs, A[A_POS] + 1):
                 return False
         above = A[frame + R_PARENT]
         frame = A[above + R_UNIQUE] if above >= 0 else 0

@@ -40,12 +40,14 @@ from .layout import (
     E_ARENA,
     E_CLOSERS,
     E_CONFIGS,
+    E_FLAT,
     E_HISTORY,
     E_LEAN,
     E_LENGTHS,
     E_LONG,
     E_LONG_TAILS,
     E_MASKS,
+    E_OFFSETS,
     E_PROGRAM,
     E_QUOTED,
     E_SPACES,
@@ -65,6 +67,7 @@ from .layout import (
     K_LEXEME,
     L_COUNTED,
     L_GOES_ON,
+    L_LEAST,
     L_MAX,
     L_MIN,
     L_SHAPE,
@@ -113,10 +116,11 @@ from .lexemes import allocate, bit, follow, word_byte, words_taken
 from .rows import in_unique, set_row
 from .steps import advance
 from .uniqueness import in_doubt
-from .views import ints, octets
+from .views import ints, octets, view_i64
 
 # Ways to make the mask of a configuration (string_way)
-PLAIN, READY, FREE, BOUNDED = 0, 1, 2, 3
+PLAIN, READY, FREE, BOUNDED, NEAR = 0, 1, 2, 3, 4
+FEW_LONGER = 24  # characters that only few tokens have
 NO_MASK = -1
 # A row of the walk's own stack: configurations from .. to, where new ones go, arena top, end of the subtree, and the set that
 # the configurations are (0: not kept)
@@ -396,6 +400,8 @@ def string_way(desc, P, A, C, row, alone):
              so the tokens that end it are looked at by what follows the quote only. Where it may also spell one of the
              lexeme's words this takes tokens back, so the configuration must be `alone` in the mask
     BOUNDED  as READY, where a length bound alone may end the string: with the tokens of so many characters at most
+    NEAR     as BOUNDED, where the automaton may need some characters more: the few tokens that leave no room for these are
+             tried one by one
     """
     node = C[row + NODE]
     if node == DONE or P[node] != K_LEXEME or P[node + L_SKIN] != SKIN_JSON or C[row + ESC] != 0:
@@ -423,7 +429,11 @@ def string_way(desc, P, A, C, row, alone):
         # far from its bounds no token can tell
         least = P[node + L_MIN]
         enough = C[row + CHARS] >= least or P[node + L_GOES_ON] != 0
-        return READY if enough and (most < 0 or most - C[row + CHARS] > 2 * REACH) else PLAIN
+        if not enough:
+            return PLAIN
+        if most < 0 or most - C[row + CHARS] > 2 * REACH:
+            return READY
+        return NEAR if most - C[row + CHARS] - P[node + L_LEAST] >= FEW_LONGER else PLAIN
     if not anything or unique:
         return READY
     if C[row + TEXT] >= 0 and (desc[E_LONG_TAILS] != 0 or A[A[C[row + PARENT] + R_REGS] + G_EXTRAS] != 0):
@@ -444,6 +454,10 @@ def fill_string(desc, c, way, mask):
         masks, lengths = ints(desc, E_MASKS), ints(desc, E_LENGTHS)
         for k in range(words):
             mask[k] |= masks[inside + k] & lengths[short + k]
+    elif way == NEAR:
+        fill_near(desc, c, mask)
+        if A[A_STATUS] != OK:
+            return
     else:
         add_row(mask, ints(desc, E_MASKS), P[state + D_MASK], words)
     if way == FREE:
@@ -453,6 +467,35 @@ def fill_string(desc, c, way, mask):
         walk(desc, E_QUOTED, c, c + 1, 0, desc[E_QUOTED + 1], mask)
     if C[row + LO] < C[row + HI] and A[A_STATUS] == OK:
         follow_words(desc, c, way == FREE, mask)
+
+
+@kernel("O i M -> v")
+def fill_near(desc, c, mask):
+    """Add the tokens that stay inside the string of configuration `c` and leave room for what its automaton still needs."""
+    P, A, C = ints(desc, E_PROGRAM), ints(desc, E_ARENA), ints(desc, E_CONFIGS)
+    row, words = c * CW, desc[E_WORDS]
+    node, rows = C[row + NODE], desc[E_LENGTHS + 1] // desc[E_WORDS]
+    left = P[node + L_MAX] - C[row + CHARS]
+    inside = P[C[row + STATE] + D_MASK] * words
+    sure, most = min(left - P[node + L_LEAST], rows - 1) * words, min(left, rows - 1) * words
+    masks, lengths = ints(desc, E_MASKS), ints(desc, E_LENGTHS)
+    flat, offsets = octets(desc, E_FLAT), view_i64(desc[E_OFFSETS], desc[E_OFFSETS + 1])
+    top, need = A[A_TOP], A[A_NEED]
+    for k in range(words):
+        mask[k] |= masks[inside + k] & lengths[sure + k]
+        doubt = masks[inside + k] & lengths[most + k] & ~lengths[sure + k] & ~mask[k]
+        if doubt == 0 or need > 0:  # where nodes are needed first, the mask is made again
+            continue
+        for b in range(32):
+            if (doubt >> b) & 1 != 0:
+                token = 32 * k + b
+                status, _, _ = read_input(desc, flat, offsets[token], offsets[token + 1], -1)
+                settle(desc, top)
+                if status == OK:
+                    set_bit(mask, token)
+                elif status != REFUSED:
+                    A[A_STATUS] = status
+                    return
 
 
 @kernel("O i M -> v")

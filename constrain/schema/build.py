@@ -99,9 +99,9 @@ class Builder:
         if (form.numbers.values or form.numbers.clauses) and not self.normaliser.numerals.is_empty(form.numbers):
             number = self._numbers.get(form.numbers)
             if number is None:
-                finite = self.normaliser.repeats.met and not self.normaliser.repeats.endless_numbers(form.numbers)
                 dfa = self.notation.number(self.normaliser.numerals.automaton(form.numbers))
-                number = self._numbers[form.numbers] = Lexeme(dfa=dfa, finite=finite)
+                count = self.normaliser.repeats.count_numbers(form.numbers) if self.normaliser.repeats.met else 0
+                number = self._numbers[form.numbers] = Lexeme(dfa=dfa, values=count)
             nodes.append(number)
         return nodes
 

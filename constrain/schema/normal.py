@@ -28,7 +28,7 @@ from .algebra import Algebra
 from .dialect import ASSERTIONS, Draft
 from .document import Document, Location
 from .emptiness import Emptiness
-from .forms import FALSE, NULL, TRUE, Contains, Form, Goal, Items, Kind, Members, Rule
+from .forms import FALSE, MAX_OBLIGATIONS, NULL, TRUE, Contains, Form, Goal, Items, Kind, Members, Rule
 from .goals import Goals, fields
 from .keys import Choice, Keys
 from .options import Options
@@ -46,7 +46,6 @@ _OBJECT = frozenset(
 )
 _ARRAY = frozenset("items prefixItems additionalItems minItems maxItems uniqueItems contains".split())
 _BRANCHING = frozenset("anyOf oneOf if not dependencies dependentSchemas dependentRequired".split())
-_MAX_OBLIGATIONS = 5
 _UNEVALUATED = frozenset(("unevaluatedProperties", "unevaluatedItems"))
 
 
@@ -468,8 +467,8 @@ class Normaliser:
         """Refuse what registers cannot track (see ObjectShape.variants)."""
         _, choices = self.keys.undeclared(members, self.emptiness.inhabited)
         reason = ""
-        if len(members.some) > _MAX_OBLIGATIONS:
-            reason = f"more than {_MAX_OBLIGATIONS} negated rules about undeclared members of one object"
+        if len(members.some) > MAX_OBLIGATIONS:
+            reason = f"more than {MAX_OBLIGATIONS} negated rules about undeclared members of one object"
         elif len(choices) > MANY_LABELS:
             reason = f"more than {MANY_LABELS} kinds of undeclared members"
         if reason:

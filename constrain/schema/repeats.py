@@ -13,6 +13,8 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from .._errors import LimitError
+from .._limits import check_time
 from ..languages.operations import count_words
 from .counting import distinct
 from .forms import FALSE, NULL, TRUE, Goal, Items, Kind, Members
@@ -25,6 +27,9 @@ if TYPE_CHECKING:
     from .normal import Normaliser
 
 __all__ = ["Repeats"]
+
+_MANY = 1 << 40
+"""More numbers than any array has items."""
 
 _LONGEST = 256
 """Lengths beyond this are kept in a register rather than in the states of a key's automaton."""
@@ -107,6 +112,12 @@ class Repeats:
             c.low is None or c.high is None or not (c.multiples or c.kind) for c in numbers.clauses
         )
 
+    def count_numbers(self, numbers: Numbers) -> int:
+        """A bound on how many numbers are in the language, 0 for infinitely many."""
+        if self.endless_numbers(numbers):
+            return 0
+        return _MANY if numbers.clauses else len(numbers.values)
+
     def _endless_text(self, clause: Text) -> bool:
         if clause.max is not None:
             return False
@@ -147,12 +158,19 @@ class Repeats:
             return count_words(normaliser.lexicon.whole(form.strings), count) + len(form.numbers.values) >= count
         if not normaliser.emptiness.inhabited(goal):
             return False
+        if not (form.strings.clauses or form.strings.words or form.objects or form.arrays or form.numbers.clauses):
+            return form.bits.bit_count() + len(form.numbers.values) >= count
         node = Builder(normaliser).node(goal)
         values: set[object] = set()
-        for text in islice(Values(Oracle(node)).words(node), 16 * count + 256):
-            values.add(value_of(text))
-            if len(values) >= count:
-                return True
+        try:
+            for text in islice(Values(Oracle(node)).words(node), 16 * count + 256):
+                check_time()
+                values.add(value_of(text))
+                if len(values) >= count:
+                    return True
+        except (LimitError, RecursionError):
+            check_time()
+            return True  # not known: the engine asks again where values run out
         return False
 
     def _without(self, shape: Items, automaton: object = None) -> Items:

@@ -164,9 +164,7 @@ class Lexicon:
     keys:     the automaton of all keys that can be written, None for any string.
     """
 
-    def __init__(
-        self, limits: Limits, without: tuple[str, ...] = (), key_pattern: str | None = None
-    ) -> None:
+    def __init__(self, limits: Limits, without: tuple[str, ...] = (), key_pattern: str | None = None) -> None:
         self.limits = limits
         self.universe, self.keys = ANY, None
         if without:
