@@ -67,6 +67,11 @@ class Alternatives:
         """Whether the next step may be the beginning of a call, or of an answer."""
         return self.alive == _BOTH and bool(self.matchers[1].in_call)
 
+    def prefer(self, token: int) -> bool:
+        """Set `preferred`; whether that token turns the reply to a call."""
+        self.preferred = token
+        return self.undecided and not self.matchers[0].allows(token) and bool(self.matchers[1].allows(token))
+
     def taken(self, take: Callable[[Any], bool], token: int | None = None) -> int:
         """The matchers for which `take` is true, as bits. Where another token is preferred, calls have no say."""
         took = 0
@@ -80,6 +85,11 @@ class Alternatives:
 
     def step(self, took: int) -> bool:
         """Note a step; whether it turned the reply to calls."""
+        if took == _BOTH and self.matchers[1].in_call and not getattr(self.matchers[0], "in_call", True):
+            self.matchers[0]._undo(
+                1
+            )  # while the answer waits for the end of reasoning, there was none, and a call begins
+            took = _CALLS
         turned = self.alive == _BOTH and took == _CALLS
         self.past.append(self.alive)
         self.alive, self.preferred = took, None

@@ -8,7 +8,6 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from .._errors import ConstrainError
 from ..automata.compiled import Grammar
 from ..vocabulary import Vocabulary
 from ..wires.automaton import ToolAutomaton
@@ -78,7 +77,9 @@ class Constraint:
         self.vocabulary = next((g.vocabulary for g in (grammar, tools) if g is not None), vocab)
         self.warnings: list[str] = []
         self._thoughts = self._read(reasoning, markers, effort)
-        self._beside = grammar is not None and tools is not None and self._may_call(tools)
+        self._beside = tools is not None and self._may_call(tools) and grammar is not None
+        if self._beside and tools is not None and tools.choice.mode == "required":
+            raise ValueError("a call is required, so there is no answer to constrain: give grammar or tools")
         self._lock = threading.Lock()
         self._built: dict[bool | None, tuple[Grammar, ...]] = {}
 
@@ -100,16 +101,22 @@ class Constraint:
         return thoughts
 
     def _may_call(self, tools: ToolAutomaton) -> bool:
+        """Whether a reply may call a tool."""
         if tools.choice.mode == "auto" and not tools.begins_calls:
-            self.warnings.append("the vocabulary has no token to begin a call: the reply is an answer")
-        if tools.choice.mode == "required":
-            raise ConstrainError("a call is required, so there is no answer to constrain: give grammar or tools")
-        return tools.choice.mode == "auto" and tools.begins_calls
+            self.warnings.append("the vocabulary has no token to begin a call: no tool can be called")
+            return False
+        return tools.choice.mode != "none"
 
     @property
     def is_free(self) -> bool:
         """Whether nothing is constrained."""
         return self.grammar is None and self.tools is None
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of what was encoded for it, apart from `grammar` and `tools`."""
+        apart = (self.grammar, self.tools)
+        return sum(one.nbytes for found in self._built.values() for one in found if one not in apart)
 
     @cached_property
     def stop_token_ids(self) -> tuple[int, ...]:
@@ -160,9 +167,9 @@ class Constraint:
     def _alternatives(self, opened: bool | None) -> Iterable[Grammar]:
         thoughts = self._thoughts
         if thoughts is not None and opened is not None:
-            thoughts = replace(thoughts, inside=True) if opened else None
+            thoughts = replace(thoughts, inside=opened, over=not opened)
         if self.grammar is not None:
-            yield self._answer(self.grammar, thoughts, self.leading_whitespace or opened is False)
+            yield self._answer(self.grammar, thoughts)
         if self.tools is not None and (self.grammar is None or self._beside):
             again = self._beside or thoughts is not None
             yield self.tools.variant(thoughts, demanded=self._beside) if again else self.tools
@@ -173,10 +180,10 @@ class Constraint:
         more = [] if self._thoughts is None else self._thoughts.controls(self.vocabulary)
         return Marks.of((*controls, *more), self.vocabulary)
 
-    def _answer(self, grammar: Grammar, thoughts: Thoughts | None, blanks: bool) -> Grammar:
+    def _answer(self, grammar: Grammar, thoughts: Thoughts | None) -> Grammar:
         gate = None if thoughts is None else Gate.of(thoughts, self.wires, self._marks)
         spell = self._marks.spell
-        lead: list[Part] = [LOOSE] if blanks else []
+        lead: list[Part] = [LOOSE] if self.leading_whitespace else []
         lead += [Maybe(spell(text)) for wire in self.wires for text in _LEADS.get(wire.name, ())]
         tail = [Maybe(spell(text)) for wire in self.wires for text in _TAILS.get(wire.name, ())]
         if gate is None and not lead and not tail:

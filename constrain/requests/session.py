@@ -87,7 +87,8 @@ class Session:
             raise ValueError("stop: texts that are not empty, and a vocabulary (vocab=) that knows the bytes of tokens")
         self._stop = tuple(text.encode() for text in stop)
         stops = None if stop_token_ids is None else tuple(stop_token_ids)
-        self.stop_token_ids: tuple[int, ...] = stops or ()
+        ends = () if self.vocabulary is None else tuple(self.vocabulary.eos_token_ids)
+        self.stop_token_ids: tuple[int, ...] = ends if stops is None else stops
         self.events: list[SessionEvent] = []
         self.failure: str | None = None
         self.error: Exception | None = None
@@ -95,8 +96,8 @@ class Session:
         self._clear()
         try:
             self._ways = Alternatives(self._made(prompt, stops))
-            if stops is None:
-                self.stop_token_ids = self._default_stops()
+            if stops is None and self._ways.matchers:
+                self.stop_token_ids = tuple(getattr(self._ways.matchers[0], "stop_token_ids", ()))
             if on_failure is None and not self._restricts():
                 self.on_failure = "soft"
         except Exception as error:
@@ -119,11 +120,6 @@ class Session:
         if stops is None:
             return [constraint.matcher(**options)]
         return [constraint.matcher(stop_token_ids=list(stops), **options)]
-
-    def _default_stops(self) -> tuple[int, ...]:
-        for matcher in self._ways.matchers:
-            return tuple(getattr(matcher, "stop_token_ids", ()))
-        return () if self.vocabulary is None else tuple(self.vocabulary.eos_token_ids)
 
     def _clear(self) -> None:
         self._texts: list[bytes] = [b""]
@@ -158,14 +154,18 @@ class Session:
         """Whether the next token may begin a call instead of the answer; `prefer` is of use then."""
         return self._ways.undecided
 
-    def prefer(self, token_id: int) -> None:
-        """Say which token the model would choose next if nothing were constrained.
+    def prefer(self, token_id: int) -> bool:
+        """Say which token the model would choose next if nothing were constrained. Returns whether it begins a call.
 
         Where the reply is undecided, only that token may turn it to a call: what the model wanted as an answer does not
         become a call because the constraint has forbidden its first choice. Without this, both ways are open. It holds
         for the next token.
         """
-        self._ways.preferred = operator.index(token_id)
+        try:
+            return self._ways.prefer(operator.index(token_id))
+        except Exception as error:
+            self.fail("mask", error)
+            return False
 
     def fill_next_token_bitmask(self, bitmask: Any, row: int = 0) -> bool:
         """As Matcher.fill_next_token_bitmask."""

@@ -21,19 +21,20 @@ from .values import LOOSE
 
 __all__ = ["Gate", "Thoughts", "read_thoughts"]
 
-_BLANKS = b" \t\r\n"
+_BLANKS = frozenset(b" \t\r\n")
 
 
 @dataclass(frozen=True)
 class Thoughts:
     """What is asked of the reasoning of a reply.
 
-    inside:  the prompt has begun it.
+    inside:  the prompt has begun it.     over: the prompt has ended it.
     effort:  None: it is free, and waited for; else how much of it is written (see `efforts`).
     markers: in place of those of the formats.
     """
 
     inside: bool = False
+    over: bool = False
     effort: str | None = None
     markers: tuple[Reasoning, ...] = ()
 
@@ -64,12 +65,13 @@ def read_thoughts(reasoning: str | bool | Thoughts | None) -> Thoughts | None:
 @dataclass(frozen=True)
 class Gate:
     """opens, closes: the markers of the reasoning, as inputs.   inside: the prompt has written the first of them.
-    written: the grammar of the reasoning with its markers; None: it is waited for.
+    over: it has written the last, too.   written: the grammar of the reasoning with its markers, if it has one.
     """
 
     opens: tuple[Inputs, ...] = ()
     closes: tuple[Inputs, ...] = ()
     inside: bool = False
+    over: bool = False
     written: Node | None = None
 
     @classmethod
@@ -80,19 +82,19 @@ class Gate:
             return None
         opens = tuple(dict.fromkeys(_to_control(marks.spell(one.open.text)) for one in found if one.open.text))
         closes = tuple(dict.fromkeys(marks.spell(one.close.text) for one in found))
-        if thoughts.effort is None:
-            return cls(opens, closes, thoughts.inside)
+        if thoughts.effort is None or thoughts.over:
+            return cls(opens, closes, thoughts.inside, thoughts.over)
         body = thought(thoughts.effort, [text for one in found for text in (one.open.text, one.close.text) if text])
         if body is None and not thoughts.inside:
             return None
         first = found[0]
         begin: list[Part] = [] if thoughts.inside else [marks.spell(first.open.text)]
         inner: list[Part] = [LOOSE] if body is None else [LOOSE, body, LOOSE]
-        return cls(opens, closes, thoughts.inside, frame(*begin, *inner, marks.spell(first.close.text)))
+        return cls(opens, closes, thoughts.inside, written=frame(*begin, *inner, marks.spell(first.close.text)))
 
     @property
     def waits(self) -> bool:
-        return self.written is None
+        return self.written is None and not self.over
 
     @property
     def texts(self) -> list[bytes]:
