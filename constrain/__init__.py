@@ -67,7 +67,11 @@ __all__ = [
     "warmup",
 ]
 
-_LAZY = {"Matcher": ".automata.matcher", "fill_next_token_bitmasks": ".automata.matcher", "Session": ".requests.session"}
+_LAZY = {
+    "Matcher": ".automata.matcher",
+    "Session": ".requests.session",
+    "fill_next_token_bitmasks": ".automata.matcher",
+}
 """Names whose modules define kernels: importing them loads numba, so that waits until they are asked for."""
 
 

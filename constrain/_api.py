@@ -86,15 +86,21 @@ def compile_regex(
 ) -> Grammar:
     """A grammar whose outputs are the texts that `pattern` matches as a whole. dialect: "ecma" or "python".
 
+    With a vocabulary, without the texts that have a NUL: no token writes it.
+
     Raises GrammarError (with the position), UnsatisfiableError, LimitError.
     """
     from ._errors import UnsatisfiableError
     from .automata.grammar import Lexeme
+    from .languages.operations import intersect
     from .languages.pattern import compile_pattern
+    from .languages.texts import strings_without
 
     limits = limits or Limits()
     with timed(limits):
         dfa = compile_pattern(pattern, dialect=dialect, search=False, limits=limits)
+        if vocab is not None:
+            dfa = intersect(dfa, strings_without(("\0",)), limits)
     if dfa.is_empty:
         raise UnsatisfiableError("", f"no text matches the pattern {pattern!r}")
     return Grammar(Lexeme(dfa=dfa), vocab, limits=limits)
@@ -109,6 +115,8 @@ def compile_choice(choices: list[str], vocab: Vocabulary | None = None, *, limit
         raise GrammarError("choices must be a list of strings")
     if not choices:
         raise GrammarError("choices must not be empty: nothing could be generated")
+    if vocab is not None and any("\0" in choice for choice in choices):
+        raise GrammarError("a choice has a NUL, which no token writes")
     try:
         words = tuple(sorted({choice.encode() for choice in choices}))
     except UnicodeEncodeError as error:

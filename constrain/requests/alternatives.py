@@ -118,7 +118,7 @@ class Alternatives:
             array[row] |= more[0]
         elif other and self.preferred is not None and other[0].allows(self.preferred):
             allow(array[row], self.preferred)
-        if not isinstance(first, Matcher) and not array[row].any():
+        if not array[row].any():
             raise RuntimeError("no token is allowed here")
         return constrained
 

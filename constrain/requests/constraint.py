@@ -82,6 +82,7 @@ class Constraint:
             raise ValueError("a call is required, so there is no answer to constrain: give grammar or tools")
         self._lock = threading.Lock()
         self._built: dict[bool | None, tuple[Grammar, ...]] = {}
+        self.grammars()
 
     def _read(self, reasoning: Any, markers: tuple[str, str] | None, effort: str | None) -> Thoughts | None:
         thoughts = read_thoughts(reasoning)
