@@ -49,7 +49,7 @@ GOOD: list[tuple[Any, dict[str, Any]]] = [
     (requests.chat, {"structured_outputs": {"json": json.dumps(SCHEMA), "whitespace_pattern": "[ ]?"}}),
     (requests.chat, {"structured_outputs": {"json_object": True, "disable_additional_properties": True}}),
     (requests.chat, {"structured_outputs": {"grammar": 'root ::= "a" [0-9]{1,3} | "(" root ")"'}}),
-    (requests.chat, {"structured_outputs": {"grammar": 'start: item ("," item)*\nitem: /[a-z]+/ | NUMBER\nNUMBER: /[0-9]+/'}}),
+    (requests.chat, {"structured_outputs": {"grammar": 'start: it ("," it)*\nit: /[a-z]+/ | NUM\nNUM: /[0-9]+/'}}),
     (requests.chat, {"structured_outputs": {"structural_tag": json.dumps(TAG)}}),
     (requests.completions, {"guided_json": SCHEMA, "guided_whitespace_pattern": " ?"}),
     (requests.completions, {"guided_choice": ["a", "ab"]}),
@@ -70,20 +70,22 @@ GOOD: list[tuple[Any, dict[str, Any]]] = [
 
 JUNK: list[Any] = [
     None, True, False, 0, 1, -1, 10**30, 1.5, 1e300, "", "a", "json", "json_schema", "auto", "required", "none", "\0",
-    "\ud800", "é" * 50, "(", "[", "a{9999999}", "(a+)+$" * 40, "((((a{1,50}){1,50}){1,50}){1,50})", "(?<=a)b", "$ref", "#",
+    "\ud800", "é" * 50, "(", "[", "a{9999999}", "(a+)+$" * 40, "((((a{1,50}){1,50}){1,50}){1,50})", "(?<=a)b", "#",
     "start: start", "root ::= root", 'root ::= "a" root', '{"type": "object"}', '{"$ref": "#"}', "[" * 3000, "custom:",
     "custom:{", "custom:{text:0}", "custom:{line}", [], [[]], {}, {"type": None}, {"type": []}, {"": ""}, {"$ref": "#"},
     {"$ref": "http://example.com/x"}, {"not": {}}, {"enum": []}, {"type": "object", "required": [1]}, {"anyOf": []},
-    {"type": "string", "pattern": "(a|b)*a(a|b){12}"}, {"minLength": 10**9}, {"allOf": [{"type": "string"}, {"type": "null"}]},
+    {"type": "string", "pattern": "(a|b)*a(a|b){12}"}, {"minLength": 10**9},
+    {"allOf": [{"type": "string"}, {"type": "null"}]},
     {"uniqueItems": True}, {"multipleOf": 0.1}, {"type": "function"}, {"type": "tool"}, {"function": {"name": "f"}},
     {"oneOf": [{"properties": {c: {"const": c}}} for c in "abcdef"]},
 ]  # fmt: skip
 
 KEYS = (
-    "type", "response_format", "json_schema", "schema", "structured_outputs", "choice", "regex", "json", "grammar", "text",
-    "structural_tag", "guided_json", "guided_regex", "guided_choice", "constraint", "constraint_type", "tools", "format",
-    "tool_choice", "parallel_tool_calls", "reasoning_effort", "reasoning", "output_format", "output_config", "name",
-    "whitespace_pattern", "disable_any_whitespace", "json_object", "ebnf", "functions", "properties", "$ref", "items",
+    "type", "response_format", "json_schema", "schema", "structured_outputs", "choice", "regex", "json", "grammar",
+    "text", "structural_tag", "guided_json", "guided_regex", "guided_choice", "constraint", "constraint_type",
+    "tools", "format", "tool_choice", "parallel_tool_calls", "reasoning_effort", "reasoning", "output_format",
+    "output_config", "name", "whitespace_pattern", "disable_any_whitespace", "json_object", "ebnf", "functions",
+    "properties", "$ref", "items",
 )  # fmt: skip
 
 

@@ -13,11 +13,12 @@ __all__ = [
     "BARE",
     "CALL",
     "FIRST_CONTROL",
+    "SCHEMA",
     "TOOLS",
     "VOCABULARY",
     "WIDTH",
-    "ids",
     "id_of",
+    "ids",
     "kinds",
     "mask_of",
 ]

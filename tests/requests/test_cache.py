@@ -147,7 +147,7 @@ def test_options_and_vocabularies_are_part_of_the_key():
 def test_numbers_that_floats_cannot_hold_stay_what_they_are():
     cache, found = CompileCache(), []
     for least in ("0.1", "0.10000000000000000001"):
-        schema = '{"type": "number", "minimum": %s}' % least
+        schema = f'{{"type": "number", "minimum": {least}}}'
         body = {"response_format": {"type": "json_schema", "schema": schema}}
         found.append(chat(body, VOCABULARY, cache=cache))
     assert [one.accepts("0.1") for one in found] == [True, False]

@@ -249,9 +249,8 @@ def test_a_failure_is_carried_out_as_asked():
     for policy, kind, allowed in (("soft", "disabled", None), ("stop", "failed", {EOS}), (None, "failed", {EOS})):
         for _ in range(2):
             session = Session(tight(), on_failure=policy)
-            mask = set()
             for token in ids("[[1"):
-                mask = mask_of(session)
+                mask_of(session)
                 session.accept_token(token)
             assert session.failure is not None and "max_threads" in session.failure
             assert [event.kind for event in session.events if event.kind in ("disabled", "failed")] == [kind]
