@@ -86,6 +86,8 @@ def compile_regex(
 ) -> Grammar:
     """A grammar whose outputs are the texts that `pattern` matches as a whole. dialect: "ecma" or "python".
 
+    With a vocabulary, without the texts that have a NUL: no token writes it.
+
     Raises GrammarError (with the position), UnsatisfiableError, LimitError.
     """
     from ._errors import UnsatisfiableError
