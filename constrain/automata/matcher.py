@@ -301,29 +301,24 @@ class Matcher:
         """
         before = self.steps
         try:
-            self._fill_tree(tokens, first_child, next_sibling, bitmask, row)
+            # (node, 1 to enter it or -1 to leave it)
+            todo = [(0, 1)] if len(tokens) else []
+            while todo:
+                node, way = todo.pop()
+                if way < 0:
+                    self._undo(1)
+                    continue
+                if node and next_sibling[node] >= 0:
+                    todo.append((next_sibling[node], 1))
+                if node and not self.accept_token(tokens[node]):
+                    continue
+                self.fill_next_token_bitmask(bitmask, row + node)
+                if node:
+                    todo.append((node, -1))
+                if first_child[node] >= 0:
+                    todo.append((first_child[node], 1))
         finally:
             self._undo(self.steps - before)
-
-    def _fill_tree(
-        self, tokens: Sequence[int], first_child: Sequence[int], next_sibling: Sequence[int], bitmask: Any, row: int
-    ) -> None:
-        # (node, 1 to enter it or -1 to leave it)
-        todo = [(0, 1)] if len(tokens) else []
-        while todo:
-            node, way = todo.pop()
-            if way < 0:
-                self._undo(1)
-                continue
-            if node and next_sibling[node] >= 0:
-                todo.append((next_sibling[node], 1))
-            if node and not self.accept_token(tokens[node]):
-                continue
-            self.fill_next_token_bitmask(bitmask, row + node)
-            if node:
-                todo.append((node, -1))
-            if first_child[node] >= 0:
-                todo.append((first_child[node], 1))
 
     # Arrays ------------------------------------------------------------------------------------------------------------
 
