@@ -86,21 +86,18 @@ def compile_regex(
 ) -> Grammar:
     """A grammar whose outputs are the texts that `pattern` matches as a whole. dialect: "ecma" or "python".
 
-    With a vocabulary, without the texts that have a NUL: no token writes it.
+    Without the texts that have a NUL, which no token writes.
 
     Raises GrammarError (with the position), UnsatisfiableError, LimitError.
     """
     from ._errors import UnsatisfiableError
     from .automata.grammar import Lexeme
-    from .languages.operations import intersect
+    from .grammars.leaves import without_nul
     from .languages.pattern import compile_pattern
-    from .languages.texts import strings_without
 
     limits = limits or Limits()
     with timed(limits):
-        dfa = compile_pattern(pattern, dialect=dialect, search=False, limits=limits)
-        if vocab is not None:
-            dfa = intersect(dfa, strings_without(("\0",)), limits)
+        dfa = without_nul(compile_pattern(pattern, dialect=dialect, search=False, limits=limits))
     if dfa.is_empty:
         raise UnsatisfiableError("", f"no text matches the pattern {pattern!r}")
     return Grammar(Lexeme(dfa=dfa), vocab, limits=limits)
@@ -113,10 +110,10 @@ def compile_choice(choices: list[str], vocab: Vocabulary | None = None, *, limit
 
     if not isinstance(choices, (list, tuple)) or not all(isinstance(c, str) for c in choices):
         raise GrammarError("choices must be a list of strings")
+    if any("\0" in choice for choice in choices):
+        raise GrammarError("a choice has a NUL character, which no output may contain")
     if not choices:
         raise GrammarError("choices must not be empty: nothing could be generated")
-    if vocab is not None and any("\0" in choice for choice in choices):
-        raise GrammarError("a choice has a NUL, which no token writes")
     try:
         words = tuple(sorted({choice.encode() for choice in choices}))
     except UnicodeEncodeError as error:
@@ -181,7 +178,9 @@ def compile_lark(
     """
     from .grammars import compile_lark_text
 
-    return compile_lark_text(text, vocab, start, limits or Limits())
+    limits = limits or Limits()
+    with timed(limits):
+        return compile_lark_text(text, vocab, start, limits)
 
 
 def compile_gbnf(
@@ -193,7 +192,9 @@ def compile_gbnf(
     """
     from .grammars import compile_gbnf_text
 
-    return compile_gbnf_text(text, vocab, root, limits or Limits())
+    limits = limits or Limits()
+    with timed(limits):
+        return compile_gbnf_text(text, vocab, root, limits)
 
 
 def compile_structural_tag(
@@ -201,14 +202,16 @@ def compile_structural_tag(
 ) -> Grammar:
     """A structural tag in the published format of XGrammar and vLLM: a dict or JSON text (docs/grammars.md).
 
-    whitespace: of JSON values, as in compile_json_schema. Their members come in the order of the schema, unless a format
-    says `any_order`.
+    whitespace: of JSON values, as in compile_json_schema. Their members come in the order of the schema, unless a
+    format says `any_order`.
 
     Raises SchemaError (JSON pointer into `spec`), UnsatisfiableError, LimitError.
     """
     from .grammars import compile_tag_spec
 
-    return compile_tag_spec(spec, vocab, whitespace, limits or Limits())
+    limits = limits or Limits()
+    with timed(limits):
+        return compile_tag_spec(spec, vocab, whitespace, limits)
 
 
 def warmup(vocab: Vocabulary | None = None) -> float:

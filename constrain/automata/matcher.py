@@ -16,15 +16,17 @@ from . import layout as at
 from .compiled import Grammar
 from .index import index_of
 from .ready import make_ready_mask
+from .stepper import Stepper
 from .walks import H_SIZE, W_SIZE
 
 __all__ = ["Matcher", "fill_next_token_bitmasks", "mask_array"]
 
 NOT_RELEASED = -1
+_MOST_VERDICTS = 1 << 15  # more than one mask asks for
 _MOST_INTS = 1 << 28  # arrays of one matcher never grow beyond 1 GiB
 
 
-class Matcher:
+class Matcher(Stepper):
     """Says which tokens may come next and takes the chosen one.
 
     A mask and `accept_token` agree on every token. A refused token changes nothing. A stop token is an ordinary step: it
@@ -51,7 +53,7 @@ class Matcher:
         self._index = index_of(vocabulary)
         self._lacks_bytes = not TEXT_BYTES.isdisjoint(vocabulary.missing_bytes)
         self._heap = grammar.program.heap
-        self._arena: NDArray[np.int32] = np.zeros(4096, np.int32)
+        self._arena: NDArray[np.int32] = np.zeros(1 << 16, np.int32)  # pages are taken when they are first written
         self._configs: NDArray[np.int32] = np.zeros(32 * at.CW, np.int32)
         self._text: NDArray[np.uint8] = np.zeros(1024, np.uint8)
         self._history: NDArray[np.int32] = np.zeros(128 * H_SIZE, np.int32)
@@ -66,7 +68,8 @@ class Matcher:
     def reset(self) -> None:
         """Back to the start of the output."""
         arena = self._arena
-        arena[: at.ARENA] = 0
+        arena[: at.A_SCRATCH] = 0
+        arena[at.A_SETS : at.ARENA] = 0
         arena[at.A_TOP] = at.ARENA
         arena[at.A_WHOLE_KEYS] = self._index.whole_keys
         self._describe_unique()
@@ -81,8 +84,11 @@ class Matcher:
         """An independent copy in the same state."""
         other = object.__new__(type(self))
         other.__dict__.update(self.__dict__)
-        for name in ("_arena", "_configs", "_text", "_history", "_walk", "_desc", "_verdicts", "_verdict_table"):
+        for name in ("_configs", "_text", "_history", "_walk", "_desc", "_verdicts", "_verdict_table"):
             setattr(other, name, getattr(self, name).copy())
+        used = int(self._arena[at.A_TOP])
+        other._arena = np.zeros(len(self._arena), np.int32)  # what is not written yet takes no memory
+        other._arena[:used] = self._arena[:used]
         other._checked = None
         other._describe()
         return other
@@ -174,15 +180,6 @@ class Matcher:
         self._free = 1 if self._free == NOT_RELEASED else self._free + 1
         return False
 
-    def accept_tokens(self, token_ids: Iterable[int]) -> int:
-        """Take tokens up to the first that is refused; how many were taken."""
-        taken = 0
-        for token in token_ids:
-            if not self.accept_token(token):
-                break
-            taken += 1
-        return taken
-
     def accept_bytes(self, data: bytes) -> bool:
         """Take text, as one step, whatever its tokens. False: it is not allowed, and nothing has changed."""
         if self.is_terminated():
@@ -201,12 +198,6 @@ class Matcher:
             if status == at.REFUSED:
                 return False
             self._provide(status, len(array))
-
-    def validate_tokens(self, token_ids: Iterable[int]) -> int:
-        """How many of the tokens would be accepted in turn; the state does not change."""
-        taken = self.accept_tokens(token_ids)
-        self._undo(taken)
-        return taken
 
     def rollback(self, count: int = 1) -> None:
         """Take back the last `count` steps. ValueError when there are fewer, or more than max_rollback are asked for."""
@@ -270,42 +261,6 @@ class Matcher:
             forced.append(int(allowed[0]))
         return forced
 
-    def fill_draft_bitmasks(self, tokens: Sequence[int], bitmask: Any, row: int = 0) -> int:
-        """Masks for a drafted continuation: row + i is the mask after the first i tokens.
-
-        Stops at a token that is refused, or -1. Returns the number of rows written; the state does not change.
-        """
-        written = 0
-        for written, token in enumerate([*tokens, -1], start=1):
-            self.fill_next_token_bitmask(bitmask, row + written - 1)
-            if token < 0 or not self.accept_token(token):
-                break
-        self._undo(written - 1)
-        return written
-
-    def fill_tree_bitmasks(
-        self, tokens: Sequence[int], first_child: Sequence[int], next_sibling: Sequence[int], bitmask: Any, row: int = 0
-    ) -> None:
-        """Masks for a drafted tree: row + i is the mask after the path to node i. Node 0 is the current state (its token is
-        not read); first_child and next_sibling hold node numbers, -1 for none. Rows below a refused token are not written.
-        """
-        # (node, 1 to enter it or -1 to leave it)
-        todo = [(0, 1)] if len(tokens) else []
-        while todo:
-            node, way = todo.pop()
-            if way < 0:
-                self._undo(1)
-                continue
-            if node and next_sibling[node] >= 0:
-                todo.append((next_sibling[node], 1))
-            if node and not self.accept_token(tokens[node]):
-                continue
-            self.fill_next_token_bitmask(bitmask, row + node)
-            if node:
-                todo.append((node, -1))
-            if first_child[node] >= 0:
-                todo.append((first_child[node], 1))
-
     # Arrays ------------------------------------------------------------------------------------------------------------
 
     def _accept(self, token: int, commit: bool) -> bool:
@@ -356,6 +311,9 @@ class Matcher:
         """Answer a kernel's question whether the items of a unique array can all be different."""
         frame, start, stop, *wide = self._arena[at.A_ASKED : at.A_ASKED + 5].tolist()
         alive = self.grammar.can_differ(frame, self._text[start:stop].tobytes())
+        if len(self._verdicts) >= _MOST_VERDICTS:
+            self._verdicts.clear()
+            self._verdict_table[:] = 0
         self._verdicts[wide[0] | wide[1] << 31] = alive
         if 4 * len(self._verdicts) > len(self._verdict_table):
             self._verdict_table = np.zeros(2 * len(self._verdict_table), np.int64)

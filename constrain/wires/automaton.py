@@ -27,18 +27,15 @@ from .choice import read_choice
 from .gate import Gate, Thoughts, read_thoughts
 from .gated import ReplyGrammar
 from .layouts import Either, Many, Part, Parts, frame
-from .markers import JsonBody, KeyValueBody, members
+from .markers import members
 from .marks import Marks
-from .regions import Region, Settings
+from .regions import Region
 from .reply import Plan
-from .tools import Tool, ToolSchemaCompiler
+from .tools import COMPILER_OPTIONS, Tool, ToolSchemaCompiler
 from .watch import Watch
+from .writable import Settings
 
 __all__ = [
-    "CompositeToolAutomaton",
-    "GemmaToolAutomaton",
-    "JsonToolAutomaton",
-    "QwenCoderToolAutomaton",
     "ToolAutomaton",
     "automaton",
 ]
@@ -85,6 +82,17 @@ class ToolAutomaton(ReplyGrammar):
         **options: Any,
     ) -> None:
         thoughts = read_thoughts(reasoning)
+        self._options = {
+            "tool_choice": tool_choice,
+            "parallel": parallel,
+            "reasoning": reasoning,
+            "names": names,
+            "json_values": json_values,
+            "spelled_markers": spelled_markers,
+            "text_arming": text_arming,
+            "code_fences": code_fences,
+            "limits": limits,
+        }
         if isinstance(tools, ToolSchemaCompiler):
             if options:
                 raise ValueError(f"{', '.join(options)}: options of the ToolSchemaCompiler, which is given")
@@ -103,8 +111,8 @@ class ToolAutomaton(ReplyGrammar):
         self._gate = None if thoughts is None else Gate.of(thoughts, self.wires, self.marks)
         markers = Thoughts(markers=thoughts.markers) if thoughts else Thoughts()
         self._watched = Gate.of(markers, self.wires, self.marks) or Gate()
-        self._settings, self._text_arming, self._code_fences = settings, text_arming, code_fences
-        self._tool_choice, self._demanded = tool_choice, self.choice.mode == "required"
+        self._settings, self._code_fences = settings, code_fences
+        self._demanded = self.choice.mode == "required"
         openings = [] if self.choice.mode == "none" else [o for region in self.regions for o in region.openings()]
         self._openings = [(one.token, one) for one in openings if one.token is not None]
         self._by_text = [one for one in openings if one.token is None] if vocab is None or text_arming else []
@@ -120,20 +128,20 @@ class ToolAutomaton(ReplyGrammar):
 
     def variant(self, reasoning: str | bool | Thoughts | None, *, demanded: bool = False) -> ToolAutomaton:
         """The same tools and options, with another `reasoning`. demanded: a reply has nothing but calls."""
-        choice = self._tool_choice
+        options = {**self._options, "reasoning": reasoning}
         if demanded:
-            choice = {"type": "allowed_tools", "mode": "required", "tools": [{"name": t.name} for t in self.tools]}
-        return ToolAutomaton(
-            self.compiler,
-            self.vocabulary,
-            [wire.name for wire in self.wires],
-            tool_choice=choice,
-            reasoning=reasoning,
-            text_arming=self._text_arming,
-            code_fences=self._code_fences,
-            limits=self.limits,
-            **vars(self._settings),
-        )
+            named = [{"name": tool.name} for tool in self.tools]
+            options["tool_choice"] = {"type": "allowed_tools", "mode": "required", "tools": named}
+            options["parallel"] = self._settings.parallel
+        return ToolAutomaton(self.compiler, self.vocabulary, [wire.name for wire in self.wires], **options)
+
+    def judged(self) -> ReplyGrammar:
+        return self._for_texts if self._textual else self
+
+    @cached_property
+    def _for_texts(self) -> ToolAutomaton:
+        """The same automaton without a vocabulary, in which spelled markers stand for tokens."""
+        return ToolAutomaton(self.compiler, None, [wire.name for wire in self.wires], **self._options)
 
     @property
     def begins_calls(self) -> bool:
@@ -239,17 +247,23 @@ def automaton(
     tools: Any, vocab: Vocabulary | None, wire: str | Sequence[str], options: Mapping[str, Any]
 ) -> ToolAutomaton:
     """The automaton of these arguments, which may have been made before."""
+    others = dict(options)
+    if not isinstance(tools, ToolSchemaCompiler):
+        of_tools = {name: others.pop(name) for name in COMPILER_OPTIONS if name in others}
+        tools = ToolSchemaCompiler(tools, limits=options.get("limits"), **of_tools)
+    names = wire if isinstance(wire, str) else tuple(wire)
+    content = tuple((tool.name, tool.parameters, tool.pointer) for tool in tools.tools)
     try:
-        names = wire if isinstance(wire, str) else list(wire)
-        key = marshal.dumps((tools, names, sorted(options.items())), 2), vocab and vocab.fingerprint
-    except (TypeError, ValueError):  # a compiler, limits, a registry: they have no content to compare
-        return ToolAutomaton(tools, vocab, wire, **options)
+        chosen = marshal.dumps(sorted((k, v) for k, v in others.items() if k != "limits"), 2)
+        key = content, tools.options, tools.limits, tools.bad.drop, names, chosen, vocab and vocab.fingerprint
+    except (TypeError, ValueError):  # an option that is no plain value; the automaton says what it thinks of it
+        return ToolAutomaton(tools, vocab, wire, **others)
     with _lock:
         found = _kept.get(key)
         if found is not None:
             _kept.move_to_end(key)
             return found
-    made = ToolAutomaton(tools, vocab, wire, **options)
+    made = ToolAutomaton(tools, vocab, wire, **others)
     with _lock:
         _kept[key] = made
         while len(_kept) > _KEPT:
@@ -263,49 +277,3 @@ ANYTHING = Lexeme(dfa=ANY_STRING)
 
 def _union(nodes: Sequence[Node]) -> Node:
     return nodes[0] if len(nodes) == 1 else Union(tuple(nodes))
-
-
-class JsonToolAutomaton(ToolAutomaton):
-    """Calls whose arguments are JSON objects: Hermes and Qwen (the default), Llama, Mistral, DeepSeek, Kimi K2 and
-    others.
-    """
-
-    def __init__(self, tools: Any, vocab: Vocabulary | None, wire: str = "hermes", **options: Any) -> None:
-        _require(wire, JsonBody)
-        super().__init__(tools, vocab, wire, **options)
-
-
-class GemmaToolAutomaton(ToolAutomaton):
-    """Calls in key:value notation: Gemma 4 (the default) and FunctionGemma."""
-
-    def __init__(self, tools: Any, vocab: Vocabulary | None, wire: str = "gemma4", **options: Any) -> None:
-        _require(wire, KeyValueBody)
-        super().__init__(tools, vocab, wire, **options)
-
-
-class QwenCoderToolAutomaton(ToolAutomaton):
-    """Calls of Qwen3-Coder and its successors: one element per parameter, strings as raw text."""
-
-    def __init__(self, tools: Any, vocab: Vocabulary | None, **options: Any) -> None:
-        super().__init__(tools, vocab, "qwen3_coder", **options)
-
-
-class CompositeToolAutomaton(ToolAutomaton):
-    """Several formats at once, by default Hermes and Qwen3-Coder: a call shows by its first byte which one it is in."""
-
-    def __init__(
-        self, tools: Any, vocab: Vocabulary | None, wire: str | Sequence[str] = "qwen", **options: Any
-    ) -> None:
-        super().__init__(tools, vocab, wire, **options)
-
-
-def _require(wire: str, body: type) -> None:
-    if not all(isinstance(one.body, body) for one in members(wire)):
-        fitting = ", ".join(one.name for one in members(_all_names()) if isinstance(one.body, body))
-        raise ValueError(f"wire={wire!r} is another kind of format; use one of {fitting}")
-
-
-def _all_names() -> tuple[str, ...]:
-    from .markers import WIRES
-
-    return tuple(WIRES)
