@@ -86,7 +86,7 @@ def compile_regex(
 ) -> Grammar:
     """A grammar whose outputs are the texts that `pattern` matches as a whole. dialect: "ecma" or "python".
 
-    With a vocabulary, without the texts that have a NUL: no token writes it.
+    Without the texts that have a NUL, which no token writes.
 
     Raises GrammarError (with the position), UnsatisfiableError, LimitError.
     """

@@ -9,13 +9,14 @@ import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._errors import ConstrainError
-from ..automata.matcher import Matcher, mask_array
+from ..automata.matcher import mask_array
+from ..automata.stepper import Stepper
 from ..vocabulary import Vocabulary
 from .alternatives import Alternatives, allow
 from .constraint import Constraint
@@ -46,7 +47,7 @@ class SessionEvent:
     reason: str = ""
 
 
-class Session:
+class Session(Stepper):
     """The state of one reply.
 
     constraint:     a Grammar, tool automaton or `constrain.requests.Constraint`, of which matchers are made; a matcher,
@@ -228,10 +229,6 @@ class Session:
             self._engaged = False
         return False
 
-    def accept_tokens(self, token_ids: Iterable[int]) -> int:
-        """As Matcher.accept_tokens."""
-        return Matcher.accept_tokens(cast(Any, self), token_ids)
-
     def accept_bytes(self, data: bytes) -> bool:
         """As Matcher.accept_bytes."""
         if self.is_terminated() or not data:
@@ -245,7 +242,7 @@ class Session:
     def validate_tokens(self, token_ids: Iterable[int]) -> int:
         """As Matcher.validate_tokens."""
         with self._silent():
-            return Matcher.validate_tokens(cast(Any, self), token_ids)
+            return super().validate_tokens(token_ids)
 
     def rollback(self, count: int = 1) -> None:
         """As Matcher.rollback."""
@@ -306,14 +303,14 @@ class Session:
     def fill_draft_bitmasks(self, tokens: Sequence[int], bitmask: Any, row: int = 0) -> int:
         """As Matcher.fill_draft_bitmasks."""
         with self._silent():
-            return Matcher.fill_draft_bitmasks(cast(Any, self), tokens, bitmask, row)
+            return super().fill_draft_bitmasks(tokens, bitmask, row)
 
     def fill_tree_bitmasks(
         self, tokens: Sequence[int], first_child: Sequence[int], next_sibling: Sequence[int], bitmask: Any, row: int = 0
     ) -> None:
         """As Matcher.fill_tree_bitmasks."""
         with self._silent():
-            Matcher.fill_tree_bitmasks(cast(Any, self), tokens, first_child, next_sibling, bitmask, row)
+            super().fill_tree_bitmasks(tokens, first_child, next_sibling, bitmask, row)
 
     # States ---------------------------------------------------------------------------------------------------------
 

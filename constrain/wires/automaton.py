@@ -26,7 +26,6 @@ from .ahead import build_ahead
 from .choice import read_choice
 from .gate import Gate, Thoughts, read_thoughts
 from .gated import ReplyGrammar
-from .judge import Judge
 from .layouts import Either, Many, Part, Parts, frame
 from .markers import members
 from .marks import Marks
@@ -83,6 +82,17 @@ class ToolAutomaton(ReplyGrammar):
         **options: Any,
     ) -> None:
         thoughts = read_thoughts(reasoning)
+        self._options = {
+            "tool_choice": tool_choice,
+            "parallel": parallel,
+            "reasoning": reasoning,
+            "names": names,
+            "json_values": json_values,
+            "spelled_markers": spelled_markers,
+            "text_arming": text_arming,
+            "code_fences": code_fences,
+            "limits": limits,
+        }
         if isinstance(tools, ToolSchemaCompiler):
             if options:
                 raise ValueError(f"{', '.join(options)}: options of the ToolSchemaCompiler, which is given")
@@ -101,8 +111,8 @@ class ToolAutomaton(ReplyGrammar):
         self._gate = None if thoughts is None else Gate.of(thoughts, self.wires, self.marks)
         markers = Thoughts(markers=thoughts.markers) if thoughts else Thoughts()
         self._watched = Gate.of(markers, self.wires, self.marks) or Gate()
-        self._settings, self._text_arming, self._code_fences = settings, text_arming, code_fences
-        self._reasoning, self._tool_choice, self._demanded = reasoning, tool_choice, self.choice.mode == "required"
+        self._settings, self._code_fences = settings, code_fences
+        self._demanded = self.choice.mode == "required"
         openings = [] if self.choice.mode == "none" else [o for region in self.regions for o in region.openings()]
         self._openings = [(one.token, one) for one in openings if one.token is not None]
         self._by_text = [one for one in openings if one.token is None] if vocab is None or text_arming else []
@@ -118,31 +128,20 @@ class ToolAutomaton(ReplyGrammar):
 
     def variant(self, reasoning: str | bool | Thoughts | None, *, demanded: bool = False) -> ToolAutomaton:
         """The same tools and options, with another `reasoning`. demanded: a reply has nothing but calls."""
-        choice = self._tool_choice
+        options = {**self._options, "reasoning": reasoning}
         if demanded:
-            choice = {"type": "allowed_tools", "mode": "required", "tools": [{"name": t.name} for t in self.tools]}
-        return self._remade(self.vocabulary, choice, reasoning)
+            named = [{"name": tool.name} for tool in self.tools]
+            options["tool_choice"] = {"type": "allowed_tools", "mode": "required", "tools": named}
+            options["parallel"] = self._settings.parallel
+        return ToolAutomaton(self.compiler, self.vocabulary, [wire.name for wire in self.wires], **options)
 
-    def _remade(self, vocab: Vocabulary | None, choice: Any, reasoning: str | bool | Thoughts | None) -> ToolAutomaton:
-        return ToolAutomaton(
-            self.compiler,
-            vocab,
-            [wire.name for wire in self.wires],
-            tool_choice=choice,
-            reasoning=reasoning,
-            text_arming=self._text_arming,
-            code_fences=self._code_fences,
-            limits=self.limits,
-            **vars(self._settings),
-        )
-
-    def _judge(self, data: bytes | str) -> Judge:
-        return super()._judge(data) if not self._textual else self._for_texts._judge(data)
+    def judged(self) -> ReplyGrammar:
+        return self._for_texts if self._textual else self
 
     @cached_property
     def _for_texts(self) -> ToolAutomaton:
         """The same automaton without a vocabulary, in which spelled markers stand for tokens."""
-        return self._remade(None, self._tool_choice, self._reasoning)
+        return ToolAutomaton(self.compiler, None, [wire.name for wire in self.wires], **self._options)
 
     @property
     def begins_calls(self) -> bool:
@@ -278,4 +277,3 @@ ANYTHING = Lexeme(dfa=ANY_STRING)
 
 def _union(nodes: Sequence[Node]) -> Node:
     return nodes[0] if len(nodes) == 1 else Union(tuple(nodes))
-

@@ -47,16 +47,17 @@ class ReplyGrammar(Grammar):
 
     def accepts(self, data: bytes | str) -> bool:
         """Whether `data` is a whole reply. Control tokens are spelled out in it."""
-        return self._judge(data).accepts()
+        return Judge(self.judged(), data.encode() if isinstance(data, str) else data).accepts()
 
     def explain(self, data: bytes | str) -> Rejection | None:
         """Where and why `data` is not a reply, and what was expected there; None when it is one. Tools are the first
         keys of the pointer.
         """
-        return self._judge(data).explain()
+        return Judge(self.judged(), data.encode() if isinstance(data, str) else data).explain()
 
-    def _judge(self, data: bytes | str) -> Judge:
-        return Judge(self, data.encode() if isinstance(data, str) else data)
+    def judged(self) -> ReplyGrammar:
+        """The grammar by which texts are judged."""
+        return self
 
     def matcher(self, *, max_rollback: int | None = 256, stop_token_ids: Iterable[int] | None = None) -> ToolMatcher:
         """A matcher at the start of a reply.
