@@ -176,6 +176,8 @@ class Values:
             words = (rest for _, rest in self.completer._paths(dfa, node.skin).words(state, seen))
             for rest in _different(content, words, node.values) if node.values else words:
                 yield _written(rest, node.skin)
+                if node.skin is Skin.RAW and _is_zero(content):
+                    return
 
     def _automaton(self, node: Lexeme) -> DFA | None:
         """The automaton of a lexeme, with its bounds on characters. LimitError when it is large."""
@@ -280,6 +282,12 @@ def _different(content: bytes, words: Iterator[bytes], count: int) -> Iterator[b
             yield rest
 
 
+def _is_zero(content: bytes) -> bool:
+    """Whether a number is zero whatever follows: the exponent of a mantissa of zeros."""
+    mantissa, e, _ = content.lower().partition(b"e")
+    return bool(e) and not mantissa.strip(b"-0.")
+
+
 def _is_unique(thread: Thread) -> bool:
     return isinstance(thread.node, Frame) and isinstance(thread.node.shape, ArrayShape) and thread.node.shape.unique
 
@@ -293,6 +301,8 @@ def _is_endless(thread: Thread) -> bool:
         if node.dfa is None or node.max_chars is not None or node.values:
             return False
         state = node.dfa.run(thread.text.content)
+        if node.skin is Skin.RAW and _is_zero(thread.text.content):
+            return False
         return state >= 0 and int(node.dfa.char_bounds[1][state]) < 0
     if not isinstance(node, Frame) or not (thread.layout_state.edges or thread.layout_state.calls):
         return False
