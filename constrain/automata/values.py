@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from .._errors import LimitError
 from .._limits import Limits, check_time, timed
 from ..languages.dfa import DFA
-from ..languages.operations import with_length
+from ..languages.operations import ANY_STRING, with_length
 from .grammar import (
     SYMBOL,
     ArrayShape,
@@ -51,6 +51,8 @@ _LONGER = 40
 """Characters that a number of finitely many values may have beyond the shortest one."""
 _MOST_SECONDS = 1.0
 """Time of one question at run time; what is not known by then is taken to exist."""
+_SOME_CHARS = 4
+"""Free strings of so many more characters are more than any array has items."""
 _MOST_TEXTS = 20_000
 """Texts that are looked at before the search is given up, and a new value is taken to exist."""
 
@@ -298,8 +300,11 @@ def _is_endless(thread: Thread) -> bool:
     """
     node = thread.node
     if isinstance(node, Lexeme):
-        if node.dfa is None or node.max_chars is not None or node.values:
+        if node.dfa is None or node.values:
             return False
+        if node.max_chars is not None:
+            chars = sum(byte & 0xC0 != 0x80 for byte in thread.text.content)
+            return node.dfa is ANY_STRING and not thread.text.escape and node.max_chars - chars >= _SOME_CHARS
         state = node.dfa.run(thread.text.content)
         if node.skin is Skin.RAW and _is_zero(thread.text.content):
             return False

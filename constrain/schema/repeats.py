@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Repeats"]
 
+_SOME_CHARS = 4
+"""Free strings of so many characters are more than any array has items."""
 _MOST_TEXTS = 20_000
 """Texts that are looked at before so many values are taken to exist."""
 _MANY = 1 << 40
@@ -120,10 +122,10 @@ class Repeats:
         return _MANY if numbers.clauses else len(numbers.values)
 
     def _endless_text(self, clause: Text) -> bool:
+        if not clause.atoms:
+            return clause.max is None or clause.max >= _SOME_CHARS
         if clause.max is not None:
             return False
-        if not clause.atoms:
-            return True
         dfa, _, _ = self.normaliser.lexicon.lexeme(clause)
         return not dfa.is_empty and int(dfa.char_bounds[1][0]) < 0
 
