@@ -57,8 +57,8 @@ class Session(Stepper):
     stop_token_ids: tokens that end the reply where it is complete; by default those of the constraint.
     stop:           texts that end the reply wherever they stand in it.
     on_failure:     when the constraint fails: "soft" goes on without it; "stop" lets the sequence only end; "raise"
-                    raises ConstrainError. None is "soft" for a constraint that is idle at first (tools), and "stop" for
-                    one that is not.
+                    raises ConstrainError, then and ever after. None is "soft" for a constraint that is idle at first
+                    (tools), and "stop" for one that is not.
     on_event:       called with each SessionEvent.
     vocab:          needed for `stop` where the constraint has no vocabulary.
 
@@ -93,6 +93,7 @@ class Session(Stepper):
         self.events: list[SessionEvent] = []
         self.failure: str | None = None
         self.error: Exception | None = None
+        self._failed_at = 0
         self._ways = Alternatives(())
         self._clear()
         try:
@@ -189,6 +190,7 @@ class Session(Stepper):
                 return bool(self._ways.taken(lambda matcher: matcher.allows(token), token))
             except Exception as error:
                 self.fail("mask", error)
+        self._raise()
         if self._is_open:
             return token >= 0 and (self.vocabulary is None or token < self.vocabulary.size)
         return token in self.stop_token_ids
@@ -233,7 +235,13 @@ class Session(Stepper):
         """As Matcher.accept_bytes."""
         if self.is_terminated() or not data:
             return not data
-        took = self._ways.taken(lambda matcher: matcher.accept_bytes(data))
+        took = 0
+        if self._ways.alive:
+            try:
+                took = self._ways.taken(lambda matcher: matcher.accept_bytes(data))
+            except Exception as error:
+                self.fail("commit", error)
+        self._raise()
         if not took and not self._is_open:
             return False
         self._stepped(took, data)
@@ -284,11 +292,10 @@ class Session(Stepper):
         """Note that the constraint cannot be used any more: carry out `on_failure`."""
         self.failure = f"{stage}: " + (error if isinstance(error, str) else f"{type(error).__name__}: {error}")
         self.error = error if isinstance(error, Exception) else None
+        self._failed_at = self.steps
         self._ways.drop()
+        self._tell("disabled" if self.on_failure == "soft" else "failed", self.failure)
         self._note()
-        if self.on_failure == "raise":
-            raise ConstrainError(f"after {self.steps} tokens: {self.failure}") from self.error
-        self._tell("failed" if self.on_failure == "stop" else "disabled", self.failure)
 
     # Looking ahead --------------------------------------------------------------------------------------------------
 
@@ -345,12 +352,18 @@ class Session(Stepper):
             changes = [one.kind for one in self.events if one.kind in ("engaged", "released")]
             self._engaged = changes[-1:] == ["engaged"]
 
+    def _raise(self) -> None:
+        """After a failure that is to be raised there is nothing else."""
+        if self.failure is not None and self.on_failure == "raise":
+            raise ConstrainError(f"after {self._failed_at} tokens: {self.failure}") from self.error
+
     def _restricts(self) -> bool:
         return any([matcher.is_constraining for matcher in self._ways.living])
 
     def _note(self) -> None:
         """Ask whether the constraint restricts anything now, and tell when that has changed."""
         if not self._ways.alive:
+            self._raise()
             self._engaged = not self._is_open
             return
         try:

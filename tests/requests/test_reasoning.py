@@ -154,7 +154,7 @@ def test_every_format_s_markers(wire, options):
 def test_reasoning_may_be_optional():
     session = make(reasoning="optional").session()
     assert mask_of(session) == {id_of("<think>"), *mask_of(Constraint(ANSWER).session())}
-    assert session.fork().accept_tokens(ids('<think>{ no }</think>\n\n{"x":1}')) == 18
+    assert session.fork().accept_tokens(ids('<think>{ no }</think>\n\n{"x":1}')) == 17
     assert session.accept_tokens(ids('{"x":1}')) == 7 and session.is_complete
 
 

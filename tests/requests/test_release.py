@@ -224,8 +224,8 @@ def test_the_policy_is_that_of_a_host_which_has_one():
     for policy, slot in (("soft", -1), ("stop", 0)):
         events = []
         histories = Histories(Constraint(tight, wire="hermes"), on_failure=policy, on_event=events.append)
-        histories.masks(np.array([[5]]))
-        bitmask, slots = histories.masks(np.array([[5, *b"[[1"]]))
+        for end in range(1, 5):
+            _, slots = histories.masks(np.array([[5, *b"[[1"[: end - 1]]]))
         assert slots[0] == slot and [event.kind for event in events] == [{-1: "disabled", 0: "failed"}[slot]]
         assert "max_threads" in events[0].reason
 
