@@ -8,7 +8,6 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -19,35 +18,18 @@ from ..automata.matcher import mask_array
 from ..automata.stepper import Stepper
 from ..vocabulary import Vocabulary
 from .alternatives import Alternatives, allow
+from .batched import Batched
 from .constraint import Constraint
+from .events import EventKind, SessionEvent
 
-__all__ = ["Session", "SessionEvent"]
+__all__ = ["Session"]
 
 OnFailure = Literal["soft", "stop", "raise"]
-EventKind = Literal["warning", "engaged", "released", "call", "disabled", "failed"]
-
 _LASTING = ("warning", "disabled", "failed")
 """Events that a rollback does not take back."""
 
 
-@dataclass(frozen=True)
-class SessionEvent:
-    """Something that happened.
-
-    kind: "warning"   something could not be done as asked; reason says what
-          "engaged"   the constraint begins to restrict tokens;  "released"  it stops doing so
-          "call"      the reply calls a tool, instead of the answer
-          "disabled"  the constraint failed and the sequence goes on without it; reason says at what and why
-          "failed"    the constraint failed, and the sequence may only end
-    position: steps taken until then.
-    """
-
-    kind: EventKind
-    position: int
-    reason: str = ""
-
-
-class Session(Stepper):
+class Session(Batched, Stepper):
     """The state of one reply.
 
     constraint:     a Grammar, tool automaton or `constrain.requests.Constraint`, of which matchers are made; a matcher,
@@ -401,31 +383,3 @@ class Session(Stepper):
             self._quiet, self._engaged, self._ways.preferred = before
             if self.failure is not None:
                 self._note()
-
-    # What a batch asks of a matcher (automata.batch) ----------------------------------------------------------------
-
-    @property
-    def _in_engine(self) -> bool:
-        return bool(getattr(self._ways.only, "_in_engine", False))
-
-    @property
-    def _desc(self) -> Any:
-        return self._ways.only._desc
-
-    @property
-    def _index(self) -> Any:
-        return self._ways.index
-
-    @property
-    def _lacks_bytes(self) -> bool:
-        return bool(getattr(self._ways.only, "_lacks_bytes", False))
-
-    def _remember(self, bitmask: Any, row: int) -> None:
-        self._ways.only._remember(bitmask, row)
-
-    def _check_alive(self, mask: NDArray[np.int32]) -> None:
-        try:
-            self._ways.only._check_alive(mask)
-        except Exception as error:
-            self.fail("mask", error)
-            self._fill_without(mask)
