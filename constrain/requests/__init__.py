@@ -10,7 +10,9 @@ compile      from content to grammars, through the cache
 cache        CompileCache
 constraint   Constraint: an answer, calls, or either, after reasoning
 session      Session: the state of one reply
+events       what it tells
 alternatives the matchers of what it may still be
+batched      what a batch of masks asks of it
 """
 
 from __future__ import annotations
@@ -19,10 +21,11 @@ from typing import TYPE_CHECKING
 
 from .cache import CompileCache
 from .constraint import Constraint
+from .events import SessionEvent
 from .surfaces import chat, completions, messages, responses
 
 if TYPE_CHECKING:
-    from .session import Session, SessionEvent
+    from .session import Session
 
 __all__ = [
     "CompileCache",
@@ -37,8 +40,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    if name in ("Session", "SessionEvent"):  # their module loads the kernels
-        from . import session
+    if name == "Session":  # its module loads the kernels
+        from .session import Session
 
-        return getattr(session, name)
+        return Session
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

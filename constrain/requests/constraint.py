@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ..automata.compiled import Grammar
 from ..vocabulary import Vocabulary
 from ..wires.automaton import ToolAutomaton
-from ..wires.gate import Gate, Thoughts, read_thoughts
+from ..wires.gate import Gate, Thoughts, opened_by, read_thoughts
 from ..wires.gated import AnswerGrammar
 from ..wires.layouts import Maybe, Part
 from ..wires.markers import members
@@ -45,7 +45,8 @@ class Constraint:
     wire:      the model's format or formats, of which the markers of reasoning and of messages are taken; by default
                those of `tools`.
     reasoning: None; "wait": the constraint begins where the reasoning ends; "inside": so it does, and the prompt has
-               begun the reasoning. A session that is shown the prompt finds out what it has begun or ended.
+               begun the reasoning; "optional": a reply that does not begin with reasoning begins with what is
+               constrained. A session that is shown the prompt finds out what that has begun or ended.
     markers:   (start, end) of the reasoning, in place of the format's.
     effort:    a bounded reasoning instead (`constrain.wires.efforts`). Without a grammar, or a call that is required,
                it has no effect.
@@ -134,8 +135,8 @@ class Constraint:
         return Session(self, prompt=prompt, **options)
 
     def matcher(self, *, max_rollback: int | None = 256, stop_token_ids: Iterable[int] | None = None) -> Session:
-        """The same by the name that hosts use."""
-        return self.session(max_rollback=max_rollback, stop_token_ids=stop_token_ids)
+        """The same for hosts with a failure policy of their own: it raises, as a Matcher does."""
+        return self.session(max_rollback=max_rollback, stop_token_ids=stop_token_ids, on_failure="raise")
 
     def accepts(self, data: bytes | str) -> bool:
         """Whether `data` is a whole reply. Control tokens are spelled out in it."""
@@ -151,9 +152,7 @@ class Constraint:
         """Whether a prompt has begun the reasoning (True) or ended it (False); None where neither, or nobody asks."""
         if self._thoughts is None or self.vocabulary is None:
             return None
-        plain = replace(self._thoughts, effort=None)
-        gate = Gate.of(plain, self.wires, self._marks)
-        return None if gate is None else gate.opened_by(prompt, self.vocabulary)
+        return opened_by(prompt, self._thoughts.reasonings(self.wires), self._marks, self.vocabulary)
 
     def grammars(self, opened: bool | None = None) -> tuple[Grammar, ...]:
         """The grammars of the alternatives: first that of an answer, or of a reply with tools; then that of calls

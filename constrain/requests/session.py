@@ -8,7 +8,6 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -19,35 +18,18 @@ from ..automata.matcher import mask_array
 from ..automata.stepper import Stepper
 from ..vocabulary import Vocabulary
 from .alternatives import Alternatives, allow
+from .batched import Batched
 from .constraint import Constraint
+from .events import EventKind, SessionEvent
 
-__all__ = ["Session", "SessionEvent"]
+__all__ = ["Session"]
 
 OnFailure = Literal["soft", "stop", "raise"]
-EventKind = Literal["warning", "engaged", "released", "call", "disabled", "failed"]
-
 _LASTING = ("warning", "disabled", "failed")
 """Events that a rollback does not take back."""
 
 
-@dataclass(frozen=True)
-class SessionEvent:
-    """Something that happened.
-
-    kind: "warning"   something could not be done as asked; reason says what
-          "engaged"   the constraint begins to restrict tokens;  "released"  it stops doing so
-          "call"      the reply calls a tool, instead of the answer
-          "disabled"  the constraint failed and the sequence goes on without it; reason says at what and why
-          "failed"    the constraint failed, and the sequence may only end
-    position: steps taken until then.
-    """
-
-    kind: EventKind
-    position: int
-    reason: str = ""
-
-
-class Session(Stepper):
+class Session(Batched, Stepper):
     """The state of one reply.
 
     constraint:     a Grammar, tool automaton or `constrain.requests.Constraint`, of which matchers are made; a matcher,
@@ -57,8 +39,8 @@ class Session(Stepper):
     stop_token_ids: tokens that end the reply where it is complete; by default those of the constraint.
     stop:           texts that end the reply wherever they stand in it.
     on_failure:     when the constraint fails: "soft" goes on without it; "stop" lets the sequence only end; "raise"
-                    raises ConstrainError. None is "soft" for a constraint that is idle at first (tools), and "stop" for
-                    one that is not.
+                    raises ConstrainError, then and ever after. None is "soft" for a constraint that is idle at first
+                    (tools), and "stop" for one that is not.
     on_event:       called with each SessionEvent.
     vocab:          needed for `stop` where the constraint has no vocabulary.
 
@@ -93,6 +75,7 @@ class Session(Stepper):
         self.events: list[SessionEvent] = []
         self.failure: str | None = None
         self.error: Exception | None = None
+        self._failed_at = 0
         self._ways = Alternatives(())
         self._clear()
         try:
@@ -189,6 +172,7 @@ class Session(Stepper):
                 return bool(self._ways.taken(lambda matcher: matcher.allows(token), token))
             except Exception as error:
                 self.fail("mask", error)
+        self._raise()
         if self._is_open:
             return token >= 0 and (self.vocabulary is None or token < self.vocabulary.size)
         return token in self.stop_token_ids
@@ -233,7 +217,13 @@ class Session(Stepper):
         """As Matcher.accept_bytes."""
         if self.is_terminated() or not data:
             return not data
-        took = self._ways.taken(lambda matcher: matcher.accept_bytes(data))
+        took = 0
+        if self._ways.alive:
+            try:
+                took = self._ways.taken(lambda matcher: matcher.accept_bytes(data))
+            except Exception as error:
+                self.fail("commit", error)
+        self._raise()
         if not took and not self._is_open:
             return False
         self._stepped(took, data)
@@ -284,11 +274,10 @@ class Session(Stepper):
         """Note that the constraint cannot be used any more: carry out `on_failure`."""
         self.failure = f"{stage}: " + (error if isinstance(error, str) else f"{type(error).__name__}: {error}")
         self.error = error if isinstance(error, Exception) else None
+        self._failed_at = self.steps
         self._ways.drop()
+        self._tell("disabled" if self.on_failure == "soft" else "failed", self.failure)
         self._note()
-        if self.on_failure == "raise":
-            raise ConstrainError(f"after {self.steps} tokens: {self.failure}") from self.error
-        self._tell("failed" if self.on_failure == "stop" else "disabled", self.failure)
 
     # Looking ahead --------------------------------------------------------------------------------------------------
 
@@ -345,12 +334,18 @@ class Session(Stepper):
             changes = [one.kind for one in self.events if one.kind in ("engaged", "released")]
             self._engaged = changes[-1:] == ["engaged"]
 
+    def _raise(self) -> None:
+        """After a failure that is to be raised there is nothing else."""
+        if self.failure is not None and self.on_failure == "raise":
+            raise ConstrainError(f"after {self._failed_at} tokens: {self.failure}") from self.error
+
     def _restricts(self) -> bool:
         return any([matcher.is_constraining for matcher in self._ways.living])
 
     def _note(self) -> None:
         """Ask whether the constraint restricts anything now, and tell when that has changed."""
         if not self._ways.alive:
+            self._raise()
             self._engaged = not self._is_open
             return
         try:
@@ -388,31 +383,3 @@ class Session(Stepper):
             self._quiet, self._engaged, self._ways.preferred = before
             if self.failure is not None:
                 self._note()
-
-    # What a batch asks of a matcher (automata.batch) ----------------------------------------------------------------
-
-    @property
-    def _in_engine(self) -> bool:
-        return bool(getattr(self._ways.only, "_in_engine", False))
-
-    @property
-    def _desc(self) -> Any:
-        return self._ways.only._desc
-
-    @property
-    def _index(self) -> Any:
-        return self._ways.index
-
-    @property
-    def _lacks_bytes(self) -> bool:
-        return bool(getattr(self._ways.only, "_lacks_bytes", False))
-
-    def _remember(self, bitmask: Any, row: int) -> None:
-        self._ways.only._remember(bitmask, row)
-
-    def _check_alive(self, mask: NDArray[np.int32]) -> None:
-        try:
-            self._ways.only._check_alive(mask)
-        except Exception as error:
-            self.fail("mask", error)
-            self._fill_without(mask)

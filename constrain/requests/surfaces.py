@@ -30,7 +30,7 @@ def chat(
     wire:  the model's format of tool calls, or several; None: it has none.
 
     Options of the host:
-    reasoning: None: the model does not reason; "wait" or "inside" as for `Constraint`.   markers: likewise.
+    reasoning: None: the model does not reason; "wait", "inside", "optional" as for `Constraint`.   markers: likewise.
     efforts:   the values of `reasoning_effort` that the model has; None: all.
     whitespace, formats, numbers, lenient: as for compile_json_schema.     regex_dialect: as for compile_regex.
     leading_whitespace: whether blanks may stand before the answer.

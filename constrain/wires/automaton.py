@@ -50,7 +50,7 @@ class ToolAutomaton(ReplyGrammar):
     tool_choice: "auto", "required" or "any", "none", a name, or OpenAI's or Anthropic's object.
     parallel:    whether a reply may have several calls.
     reasoning:   None; "wait" or True: a demanded call comes after the reasoning; "inside": the prompt has begun it;
-                 or a `gate.Thoughts`.
+                 "optional": there may be reasoning; or a `gate.Thoughts`.
     names:       "declared": only the names of tools can be written; "any": any name, with an object as arguments.
     json_values: "schema", or "free": on raw-text formats objects and arrays are any text.
     spelled_markers: whether strings may spell the format's markers: "allow" or "forbid"; None: what the format needs.

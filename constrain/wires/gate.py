@@ -14,12 +14,12 @@ from ..automata.grammar import SYMBOL, Lexeme, Node
 from ..languages.texts import strings_without
 from ..vocabulary import Vocabulary
 from .efforts import thought
-from .layouts import Either, Part, frame
+from .layouts import Either, Maybe, Part, frame
 from .marks import Inputs, Marks
 from .records import Reasoning, Wire
 from .values import LOOSE
 
-__all__ = ["Gate", "Thoughts", "read_thoughts"]
+__all__ = ["Gate", "Thoughts", "opened_by", "read_thoughts"]
 
 _BLANKS = frozenset(b" \t\r\n")
 
@@ -29,12 +29,14 @@ class Thoughts:
     """What is asked of the reasoning of a reply.
 
     inside:  the prompt has begun it.     over: the prompt has ended it.
+    optional: the reply may begin with it, or without; where the prompt has begun it, it is waited for.
     effort:  None: it is free, and waited for; else how much of it is written (see `efforts`).
     markers: in place of those of the formats.
     """
 
     inside: bool = False
     over: bool = False
+    optional: bool = False
     effort: str | None = None
     markers: tuple[Reasoning, ...] = ()
 
@@ -50,7 +52,14 @@ class Thoughts:
         return [name for name in vocabulary.control if name and any(name in text for text in texts)]
 
 
-_WAYS = {None: None, False: None, True: Thoughts(), "wait": Thoughts(), "inside": Thoughts(inside=True)}
+_WAYS = {
+    None: None,
+    False: None,
+    True: Thoughts(),
+    "wait": Thoughts(),
+    "inside": Thoughts(inside=True),
+    "optional": Thoughts(optional=True),
+}
 
 
 def read_thoughts(reasoning: str | bool | Thoughts | None) -> Thoughts | None:
@@ -58,7 +67,7 @@ def read_thoughts(reasoning: str | bool | Thoughts | None) -> Thoughts | None:
     if isinstance(reasoning, Thoughts):
         return reasoning
     if reasoning not in _WAYS:
-        raise ValueError(f"reasoning={reasoning!r}; use None, 'wait' or 'inside'")
+        raise ValueError(f"reasoning={reasoning!r}; use None, 'wait', 'inside' or 'optional'")
     return _WAYS[reasoning]
 
 
@@ -66,6 +75,7 @@ def read_thoughts(reasoning: str | bool | Thoughts | None) -> Thoughts | None:
 class Gate:
     """opens, closes: the markers of the reasoning, as inputs.   inside: the prompt has written the first of them.
     over: it has written the last, too.   written: the grammar of the reasoning with its markers, if it has one.
+    optional: whether that may be left out.
     """
 
     opens: tuple[Inputs, ...] = ()
@@ -73,6 +83,7 @@ class Gate:
     inside: bool = False
     over: bool = False
     written: Node | None = None
+    optional: bool = False
 
     @classmethod
     def of(cls, thoughts: Thoughts, wires: Sequence[Wire], marks: Marks) -> Gate | None:
@@ -82,15 +93,20 @@ class Gate:
             return None
         opens = tuple(dict.fromkeys(_to_control(marks.spell(one.open.text)) for one in found if one.open.text))
         closes = tuple(dict.fromkeys(marks.spell(one.close.text) for one in found))
-        if thoughts.effort is None or thoughts.over:
+        optional = thoughts.optional and thoughts.effort is None and not thoughts.inside
+        if thoughts.over or (thoughts.effort is None and not optional):
             return cls(opens, closes, thoughts.inside, thoughts.over)
-        body = thought(thoughts.effort, [text for one in found for text in (one.open.text, one.close.text) if text])
+        texts = tuple(dict.fromkeys(text for one in found for text in (one.open.text, one.close.text) if text))
+        body = Lexeme(dfa=strings_without(texts)) if thoughts.effort is None else thought(thoughts.effort, texts)
         if body is None and not thoughts.inside:
             return None
-        first = found[0]
-        begin: list[Part] = [] if thoughts.inside else [marks.spell(first.open.text)]
+        open, close = found[0].open, found[0].close
+        begin: list[Part] = []
+        if not thoughts.inside:
+            begin = [*([Maybe(open.before.encode())] if open.before else []), marks.spell(open.text)]
         inner: list[Part] = [LOOSE] if body is None else [LOOSE, body, LOOSE]
-        return cls(opens, closes, thoughts.inside, written=frame(*begin, *inner, marks.spell(first.close.text)))
+        written = frame(*begin, *inner, marks.spell(close.text))
+        return cls(opens, closes, thoughts.inside, written=written, optional=optional)
 
     @property
     def waits(self) -> bool:
@@ -104,32 +120,37 @@ class Gate:
     def lead(self, reads_text: bool) -> list[Part]:
         """What the automaton reads before the constrained part. reads_text: it reads reasoning that ends in text."""
         if self.written is not None:
-            return [self.written, LOOSE]
+            return [Maybe(self.written, LOOSE)] if self.optional else [self.written, LOOSE]
         if not reads_text:
             return [LOOSE]
         ends = self.texts
         free = Lexeme(dfa=strings_without(tuple(end.decode() for end in ends)))
         return [free, Either(*((end,) for end in ends)), LOOSE]
 
-    def opened_by(self, prompt: Sequence[int], vocabulary: Vocabulary) -> bool | None:
-        """Whether the reply begins in reasoning that its prompt has begun (True) or after such that its prompt has
-        ended (False), by the marker that the prompt ends with; None where it ends with neither.
 
-        prompt: ids of tokens.
-        """
-        longest = max(map(len, (*self.opens, *self.closes)))
-        tail: list[int] = []
-        for token in reversed(prompt):
-            data = vocabulary.token_bytes(token) if 0 <= token < vocabulary.size else None
-            tail[:0] = (SYMBOL + token,) if data is None else data
-            while tail and tail[-1] in _BLANKS:
-                tail.pop()
-            if len(tail) >= longest:
-                break
-        for markers, found in ((self.opens, True), (self.closes, False)):
-            if any(tuple(tail[-len(marker) :]) == marker for marker in markers):
-                return found
-        return None
+def opened_by(
+    prompt: Sequence[int], reasonings: Sequence[Reasoning], marks: Marks, vocabulary: Vocabulary
+) -> bool | None:
+    """Whether the reply begins in reasoning that its prompt has begun (True) or after such that its prompt has ended
+    (False), by the marker that the prompt ends with; None where it ends with neither.
+
+    prompt: ids of tokens.
+    """
+    opens = [marks.spell(one.open.text) for one in reasonings if one.open.text]
+    closes = [marks.spell(one.close.text) for one in reasonings]
+    longest = max(map(len, (*opens, *closes)), default=0)
+    tail: list[int] = []
+    for token in reversed(prompt):
+        data = vocabulary.token_bytes(token) if 0 <= token < vocabulary.size else None
+        tail[:0] = (SYMBOL + token,) if data is None else data
+        while tail and tail[-1] in _BLANKS:
+            tail.pop()
+        if len(tail) >= longest:
+            break
+    for markers, found in ((opens, True), (closes, False)):
+        if any(tuple(tail[-len(marker) :]) == marker for marker in markers):
+            return found
+    return None
 
 
 def _to_control(marker: Inputs) -> Inputs:

@@ -8,6 +8,7 @@ import pytest
 
 import constrain
 from constrain.requests import Constraint
+from constrain.wires.markers import WIRES
 
 from .support import ANSWER, BARE, CALL, SCHEMA, TOOLS, VOCABULARY, id_of, ids, kinds, mask_of
 
@@ -126,6 +127,35 @@ def test_the_prompt_says_where_the_reply_begins(vocabulary, prompt, opened):
     session = constraint.session(prompt=ids(prompt, vocabulary))
     assert session.accept_tokens(ids('\n{"x":1}', vocabulary)) == 8
     assert session.is_complete == (opened is False)
+
+
+REASONERS = sorted(name for name, wire in WIRES.items() if wire.reasoning is not None)
+
+
+@pytest.mark.parametrize("wire", REASONERS)
+@pytest.mark.parametrize("options", [{"reasoning": "wait"}, {"reasoning": "optional"}, {"effort": "low"}], ids=str)
+def test_every_format_s_markers(wire, options):
+    """As templates write them, as text and as tokens, from the reply's own beginning or from the prompt's."""
+    marks = WIRES[wire].reasoning
+    constraint = make(wire=wire, **options)
+    rest = f'hm{marks.close}{{"x":1}}'
+    assert constraint.accepts(f"{marks.open}{rest}") and not constraint.accepts(f"{marks.open}hm{marks.close}hm")
+    assert constraint.accepts('{"x":1}') == (options.get("reasoning") == "optional")
+    for prompt, reply in (
+        ("a", f"{marks.open}{rest}"),
+        (f"a{marks.open}", rest),
+        (f"a{marks.open}{marks.close}", '{"x":1}'),
+    ):
+        session = constraint.session(prompt=ids(prompt))
+        assert session.accept_tokens(ids(reply)) == len(ids(reply)) and session.is_complete, prompt
+        assert session.accept_token(session.stop_token_ids[0])
+
+
+def test_reasoning_may_be_optional():
+    session = make(reasoning="optional").session()
+    assert mask_of(session) == {id_of("<think>"), *mask_of(Constraint(ANSWER).session())}
+    assert session.fork().accept_tokens(ids('<think>{ no }</think>\n\n{"x":1}')) == 17
+    assert session.accept_tokens(ids('{"x":1}')) == 7 and session.is_complete
 
 
 def test_without_markers_the_constraint_holds_at_once():

@@ -215,6 +215,21 @@ def test_hosts_that_show_histories_are_asked_too():
         assert bool(bitmask[slots[0]][OPENER >> 5] >> (OPENER & 31) & 1) == expected
 
 
+def test_the_policy_is_that_of_a_host_which_has_one():
+    """I1: a limit that a constraint reaches is told and carried out by the host's rules."""
+    kinds = [{"type": "array", "items": {"type": name}} for name in ("string", "integer")]
+    tight = constrain.compile_json_schema(
+        {"items": {"anyOf": kinds}, "type": "array"}, VOCABULARY, limits=constrain.Limits(max_threads=1)
+    )
+    for policy, slot in (("soft", -1), ("stop", 0)):
+        events = []
+        histories = Histories(Constraint(tight, wire="hermes"), on_failure=policy, on_event=events.append)
+        for end in range(1, 5):
+            _, slots = histories.masks(np.array([[5, *b"[[1"[: end - 1]]]))
+        assert slots[0] == slot and [event.kind for event in events] == [{-1: "disabled", 0: "failed"}[slot]]
+        assert "max_threads" in events[0].reason
+
+
 # After reasoning ------------------------------------------------------------------------------------------------------
 
 

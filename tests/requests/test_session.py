@@ -264,6 +264,9 @@ def test_a_failure_is_carried_out_as_asked():
     with pytest.raises(constrain.ConstrainError, match=r"after 1 tokens: commit: .*max_threads") as caught:
         session.accept_tokens(ids("[[1"))
     assert isinstance(caught.value.__cause__, constrain.LimitError)
+    for use in (lambda: mask_of(session), lambda: session.allows(5), lambda: session.accept_token(5)):
+        with pytest.raises(constrain.ConstrainError, match="after 1 tokens"):
+            use()
 
 
 def test_tools_fail_soft_by_default():

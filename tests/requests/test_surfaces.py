@@ -316,6 +316,6 @@ def test_hostile_content_is_bounded():
 
 def test_names_of_the_package():
     assert constrain.requests is requests and constrain.Session is requests.Session
-    assert set(requests.__all__) <= set(dir(requests)) | {"Session", "SessionEvent"}
+    assert set(requests.__all__) <= set(dir(requests)) | {"Session"}
     with pytest.raises(AttributeError):
         requests.nothing  # noqa: B018

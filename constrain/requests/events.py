@@ -1,0 +1,27 @@
+"""What a session tells."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+__all__ = ["EventKind", "SessionEvent"]
+
+EventKind = Literal["warning", "engaged", "released", "call", "disabled", "failed"]
+
+
+@dataclass(frozen=True)
+class SessionEvent:
+    """Something that happened.
+
+    kind: "warning"   something could not be done as asked; reason says what
+          "engaged"   the constraint begins to restrict tokens;  "released"  it stops doing so
+          "call"      the reply calls a tool, instead of the answer
+          "disabled"  the constraint failed and the sequence goes on without it; reason says at what and why
+          "failed"    the constraint failed, and the sequence may only end
+    position: steps taken until then.
+    """
+
+    kind: EventKind
+    position: int
+    reason: str = ""
