@@ -5,12 +5,14 @@ TORCH ?= torch==2.13.0
 # What `make bench` measures beyond the bundled examples with one token per byte, for instance
 # BENCH="--data cases.jsonl.xz --tokenizer tokenizer.json --eos '</s>'".
 BENCH ?=
+# What `make fuzz` does beyond a minute with seed 0, for instance FUZZ="--seconds 3600 --seed 7".
+FUZZ ?=
 
 VENV := .venv
 HOSTS := .venv-hosts
 PIP := -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test test-slow test-hosts bench lint clean
+.PHONY: demo test test-slow test-hosts fuzz bench lint clean
 
 demo: $(VENV)/.demo
 	$(VENV)/bin/python -m constrain.demo
@@ -20,6 +22,9 @@ test: lint
 
 test-slow: $(VENV)/.dev
 	$(VENV)/bin/python -m pytest -q --ignore=tests/hosts -m slow
+
+fuzz: $(VENV)/.dev
+	$(VENV)/bin/python -m fuzz $(FUZZ)
 
 lint: $(VENV)/.dev
 	$(VENV)/bin/ruff check .

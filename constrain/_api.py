@@ -90,11 +90,12 @@ def compile_regex(
     """
     from ._errors import UnsatisfiableError
     from .automata.grammar import Lexeme
+    from .grammars.leaves import without_nul
     from .languages.pattern import compile_pattern
 
     limits = limits or Limits()
     with timed(limits):
-        dfa = compile_pattern(pattern, dialect=dialect, search=False, limits=limits)
+        dfa = without_nul(compile_pattern(pattern, dialect=dialect, search=False, limits=limits))
     if dfa.is_empty:
         raise UnsatisfiableError("", f"no text matches the pattern {pattern!r}")
     return Grammar(Lexeme(dfa=dfa), vocab, limits=limits)
@@ -107,6 +108,8 @@ def compile_choice(choices: list[str], vocab: Vocabulary | None = None, *, limit
 
     if not isinstance(choices, (list, tuple)) or not all(isinstance(c, str) for c in choices):
         raise GrammarError("choices must be a list of strings")
+    if any("\0" in choice for choice in choices):
+        raise GrammarError("a choice has a NUL character, which no output may contain")
     if not choices:
         raise GrammarError("choices must not be empty: nothing could be generated")
     try:
@@ -173,7 +176,9 @@ def compile_lark(
     """
     from .grammars import compile_lark_text
 
-    return compile_lark_text(text, vocab, start, limits or Limits())
+    limits = limits or Limits()
+    with timed(limits):
+        return compile_lark_text(text, vocab, start, limits)
 
 
 def compile_gbnf(
@@ -185,7 +190,9 @@ def compile_gbnf(
     """
     from .grammars import compile_gbnf_text
 
-    return compile_gbnf_text(text, vocab, root, limits or Limits())
+    limits = limits or Limits()
+    with timed(limits):
+        return compile_gbnf_text(text, vocab, root, limits)
 
 
 def compile_structural_tag(
@@ -193,14 +200,16 @@ def compile_structural_tag(
 ) -> Grammar:
     """A structural tag in the published format of XGrammar and vLLM: a dict or JSON text (docs/grammars.md).
 
-    whitespace: of JSON values, as in compile_json_schema. Their members come in the order of the schema, unless a format
-    says `any_order`.
+    whitespace: of JSON values, as in compile_json_schema. Their members come in the order of the schema, unless a
+    format says `any_order`.
 
     Raises SchemaError (JSON pointer into `spec`), UnsatisfiableError, LimitError.
     """
     from .grammars import compile_tag_spec
 
-    return compile_tag_spec(spec, vocab, whitespace, limits or Limits())
+    limits = limits or Limits()
+    with timed(limits):
+        return compile_tag_spec(spec, vocab, whitespace, limits)
 
 
 def warmup(vocab: Vocabulary | None = None) -> float:

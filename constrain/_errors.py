@@ -1,12 +1,12 @@
 """The exception tree, and how each error says where, why and what to do.
 
-ConstrainError
-├── SchemaError         a JSON Schema (or tool) that is malformed or not enforceable: pointer, keyword, reason
-├── GrammarError        a pattern or grammar text that cannot be read: line, column, caret   (also ValueError)
-├── UnsatisfiableError  a constraint that no output satisfies: pointer, reason
-├── LimitError          a limit was reached: limit, value, how to raise it
-├── VocabularyError     a tokenizer or vocabulary that cannot be used
-└── RequestError        a request body that cannot become a constraint: status, field
+    ConstrainError
+    ├── SchemaError         a JSON Schema (or tool) that is malformed or not enforceable: pointer, keyword, reason
+    ├── GrammarError        a pattern or grammar text that cannot be read: line, column, caret   (also ValueError)
+    ├── UnsatisfiableError  a constraint that no output satisfies: pointer, reason
+    ├── LimitError          a limit was reached: limit, value, how to raise it
+    ├── VocabularyError     a tokenizer or vocabulary that cannot be used
+    └── RequestError        a request body that cannot become a constraint: status, field
 """
 
 from __future__ import annotations

@@ -15,14 +15,11 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    if name == "ToolSchemaCompiler":
-        from ..wires.tools import ToolSchemaCompiler
-
-        return ToolSchemaCompiler
     if name in __all__:
-        from ..wires import automaton
+        from ..wires import automaton, kinds, tools
 
-        return getattr(automaton, name)
+        module = {"ToolSchemaCompiler": tools, "ToolAutomaton": automaton}.get(name, kinds)
+        return getattr(module, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

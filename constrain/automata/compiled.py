@@ -6,11 +6,12 @@ import threading
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from .._errors import VocabularyError
-from .._limits import Limits
+from .._errors import LimitError, VocabularyError
+from .._limits import Limits, timed
 from ..vocabulary import Vocabulary
 from .grammar import Node
-from .oracle import Oracle, Thread
+from .oracle import Oracle, Thread, value_of
+from .recogniser import Recogniser
 
 if TYPE_CHECKING:
     from .explain import Rejection
@@ -18,6 +19,12 @@ if TYPE_CHECKING:
     from .program import Program
 
 __all__ = ["Grammar"]
+
+
+_MOST_SECONDS = 2.0
+"""Time of one question about a unique array; what is not known by then is taken to be possible."""
+_MOST_KEPT = 32
+"""Beginnings of its text that are kept."""
 
 
 class Grammar:
@@ -74,8 +81,8 @@ class Grammar:
         return Matcher(self, max_rollback=max_rollback, stop_token_ids=stop_token_ids)
 
     def accepts(self, data: bytes | str) -> bool:
-        """Whether `data` is a complete output, by the reference interpreter."""
-        return Oracle(self.root).accepts(data.encode() if isinstance(data, str) else data)
+        """Whether `data` is a complete output, by the interpreters: the kernels have no part in it."""
+        return Recogniser(self.root).accepts(data.encode() if isinstance(data, str) else data)
 
     def explain(self, data: bytes | str) -> Rejection | None:
         """Where and why `data` is not a complete output, and what was expected there; None when it is one."""
@@ -84,12 +91,21 @@ class Grammar:
         return explain(Oracle(self.root), data.encode() if isinstance(data, str) else data)
 
     def can_differ(self, frame: int, text: bytes) -> bool:
-        """Whether the unique array at that address of the program, written as far as `text`, can go on."""
+        """Whether the unique array at that address of the program, written as far as `text`, can go on; for -1, whether
+        the last item of any array is unlike the others.
+        """
+        if frame < 0:
+            *earlier, last = value_of(text + b"]")[1:]  # type: ignore[index]
+            return last not in earlier
         with self.lock:
             known = self._arrays.get(frame)
             if known is None:
                 known = self._arrays[frame] = _Array(Oracle(self.program.unique[frame], any_space=True))
-            return known.is_viable(text)
+            try:
+                with timed(Limits(max_seconds=_MOST_SECONDS)):
+                    return known.is_viable(text)
+            except (LimitError, RecursionError):
+                return True  # not known in time
 
     def _bound(self) -> Vocabulary:
         if self.vocabulary is None:
@@ -119,5 +135,6 @@ class _Array:
             if not threads:
                 return False
             if end == len(text) - 1:
+                del self.read[1:-_MOST_KEPT]
                 self.read.append((text[:end], threads))
         return True

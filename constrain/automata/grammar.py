@@ -81,7 +81,9 @@ class Lexeme(Node):
 
     words: distinct, sorted, each the UTF-8 bytes of a value; they are not subject to the character bounds.
     dfa:   needs `has_interval_lengths` where a bound is given.
-    finite: a number with finitely many values, though perhaps infinitely many spellings (0.5, 0.50, ...).
+    values: of a number with finitely many values, though perhaps infinitely many spellings (0.5, 0.50, ...): a bound on
+    how
+            many; else 0.
     """
 
     words: tuple[bytes, ...] = ()
@@ -89,7 +91,7 @@ class Lexeme(Node):
     min_chars: int = 0
     max_chars: int | None = None
     skin: Skin = Skin.RAW
-    finite: bool = False
+    values: int = 0
 
 
 @dataclass(eq=False)

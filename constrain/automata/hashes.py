@@ -67,9 +67,19 @@ def mix(h, x):
 
 
 @kernel("A i i -> v")
+def store_hash_at(A, place, h):
+    A[place] = h & 0x7FFFFFFF
+    A[place + 1] = h >> 31
+
+
+@kernel("A i -> i")
+def load_hash_at(A, place):
+    return A[place] | (A[place + 1] << 31)
+
+
+@kernel("A i i -> v")
 def store_hash(A, row, h):
-    A[row + R_HASH] = h & 0x7FFFFFFF
-    A[row + R_HASH + 1] = h >> 31
+    store_hash_at(A, row + R_HASH, h)
 
 
 @kernel("A i -> i")
@@ -77,7 +87,7 @@ def load_hash(A, row):
     """Hash of an arena row; a fixed one below the outermost frame."""
     if row < 0:
         return 1
-    return A[row + R_HASH] | (A[row + R_HASH + 1] << 31)
+    return load_hash_at(A, row + R_HASH)
 
 
 @kernel("i i i -> i")
@@ -94,7 +104,7 @@ def registers_hash(P, A, node, regs):
     if kind == SHAPE_OBJECT:
         if A[regs + G_EXTRAS] != 0 and A[A_WHOLE_KEYS] != 0:
             return 0
-        h = mix(clipped(A[regs + G_COUNT], P[shape + O_MIN], P[shape + O_MAX]), A[regs + G_KEY])
+        h = mix(mix(7, clipped(A[regs + G_COUNT], P[shape + O_MIN], P[shape + O_MAX])), A[regs + G_KEY])
         h = mix(mix(h, A[regs + G_MISSING]), A[regs + G_EXTRA])
         for k in range(P[shape + O_WORDS]):
             h = mix(h, A[regs + G_BITS + k])
@@ -103,7 +113,7 @@ def registers_hash(P, A, node, regs):
         if P[shape + Y_UNIQUE] != 0:
             return 0
         least = max(P[shape + Y_MIN], P[shape + Y_PREFIX_COUNT])
-        return mix(clipped(A[regs], least, P[shape + Y_MAX]), min(A[regs], P[shape + Y_PREFIX_COUNT])) | 1
+        return mix(mix(11, clipped(A[regs], least, P[shape + Y_MAX])), min(A[regs], P[shape + Y_PREFIX_COUNT])) | 1
     return 1
 
 
@@ -128,7 +138,7 @@ def config_hash(desc, P, A, C, row):
     if node == DONE:
         return 3
     below = load_hash(A, C[row + PARENT])
-    h = mix(node, C[row + STATE])
+    h = mix(mix(5, node), C[row + STATE])  # mix(node, state) would fold them into one
     if P[node] == K_LEXEME:
         if C[row + TEXT] >= 0 and (desc[E_LONG_TAILS] != 0 or A[A[C[row + PARENT] + R_REGS] + G_EXTRAS] != 0):
             return 0  # it must not repeat an earlier key, nor may a token close it and spell it again

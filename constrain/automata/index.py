@@ -147,7 +147,9 @@ def as_bits(tokens: NDArray[np.int32], words: int) -> NDArray[np.int32]:
     return np.packbits(flags, bitorder="little").view(np.int32)
 
 
-def _without_leading_blanks(vocabulary: Vocabulary, words: int) -> tuple[Trie, NDArray[np.int32], NDArray[np.int32]]:
+def _without_leading_blanks(
+    vocabulary: Vocabulary, words: int
+) -> tuple[Trie, NDArray[np.int32], NDArray[np.int32]]:
     """The trie of what tokens say after their leading whitespace, masks by that whitespace, and the tokens with much of it."""
     flat, offsets, ids = vocabulary.flat, vocabulary.offsets, np.sort(vocabulary.trie.ids)
     starts, ends = offsets[ids], offsets[ids + 1]

@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 from ..languages.dfa import DFA
-from .grammar import Call, Guard, Layout, LayoutState, Lexeme, Select, Skin, Space
+from .grammar import Call, Guard, Layout, LayoutState, Lexeme, Select, Space
 
 __all__ = ["array_layout", "distinct_layout", "object_layout", "with_obligations"]
 
@@ -65,33 +65,18 @@ def with_obligations(layout: Layout, count: int) -> Layout:
 
 
 @lru_cache(maxsize=64)
-def distinct_layout(layout: Layout, skin: Skin, quote: int) -> Layout:
-    """The layout of an array of different strings, from that of any array: items are the keys of an ObjectShape,
-    without values; raw ones stand between two quotes.
-    """
-    states = list(layout.states)
-    for i, state in enumerate(layout.states):
-        calls, edges = [], list(state.edges)
-        for call in state.calls:
-            if call.select is not Select.ITEM:
-                calls.append(call)
-            elif skin is Skin.JSON_STRING:
-                calls.append(replace(call, select=Select.KEY))
-            else:
-                edges.append((quote, len(states)))
-                states.append(LayoutState(calls=(Call(Select.KEY, len(states) + 1),)))
-                states.append(LayoutState(edges=((quote, call.returns),)))
-        states[i] = replace(state, calls=tuple(calls), edges=tuple(edges))
-    return Layout(tuple(states))
+def distinct_layout(whitespace: str = "flexible") -> Layout:
+    """`[` strings `]`, all different: the keys of an ObjectShape, without values."""
+    return _members(whitespace, ord("["), ord("]"), keyed=False, item=Select.KEY)
 
 
-def _members(whitespace: str, opening: int, closing: int, *, keyed: bool) -> Layout:
+def _members(whitespace: str, opening: int, closing: int, *, keyed: bool, item: Select = Select.ITEM) -> Layout:
     """open ws (close | member (ws ',' ws member)* ws close), where member = key ws ':' ws value, or an item."""
     build = _Builder(whitespace)
     end = build.state(final=True, guard=Guard.CLOSE)
     after_value = build.state(ws=build.anywhere)
     before_value = build.state(ws=build.after_mark)
-    build.call(before_value, Select.VALUE if keyed else Select.ITEM, after_value)
+    build.call(before_value, Select.VALUE if keyed else item, after_value)
     if keyed:
         after_key = build.state(ws=build.anywhere)
         build.edge(after_key, COLON, before_value)
@@ -101,9 +86,9 @@ def _members(whitespace: str, opening: int, closing: int, *, keyed: bool) -> Lay
         build.call(next_member, Select.KEY, after_key)
     else:
         before_first = build.state(ws=build.anywhere)
-        build.call(before_first, Select.ITEM, after_value)
+        build.call(before_first, item, after_value)
         next_member = build.state(ws=build.after_mark, guard=Guard.MORE)
-        build.call(next_member, Select.ITEM, after_value)
+        build.call(next_member, item, after_value)
     build.edge(before_first, closing, end)
     build.edge(after_value, COMMA, next_member)
     build.edge(after_value, closing, end)

@@ -7,7 +7,9 @@ Before every node lies the address of its possible first bytes, 8 x 32 bits, and
 symbol: a call that cannot start with an input is not made.
 
     lexeme        kind, skin, n words, offsets of words (n+1 ints), packed words, start of its automaton, min, max characters,
-                  counted (do characters count?), object shape (for keys), finite (a number of finitely many values)
+                  counted (do characters count?), object shape (for keys), finite (a number of finitely many values),
+                  goes on (after any content its automaton has words of any length),
+                  the most characters that acceptance can be away
     union         kind, n, then the addresses of its alternatives
     frame         kind, start state, shape kind, shape
     stub          kind, index, address once built (0 before)
@@ -40,7 +42,7 @@ N_FIRST = -1  # where the address of a node's first bytes lies
 K_LEXEME, K_UNION, K_FRAME, K_STUB = 1, 2, 3, 4
 
 # lexeme
-L_SKIN, L_WORDS, L_OFFSETS, L_BYTES, L_DFA, L_MIN, L_MAX, L_COUNTED, L_SHAPE, L_FINITE, L_SIZE = range(1, 12)
+L_SKIN, L_WORDS, L_OFFSETS, L_BYTES, L_DFA, L_MIN, L_MAX, L_COUNTED, L_SHAPE, L_FINITE, L_GOES_ON, L_LEAST, L_SIZE = range(1, 14)
 SKIN_RAW, SKIN_JSON = 0, 1
 # L_COUNTED: characters do not count; they count, but the automaton may end or go on anywhere, so that the bounds alone decide;
 # they count; they count, and acceptance may be further away than a token is long
@@ -83,13 +85,16 @@ Y_PREFIX_COUNT, Y_PREFIX, Y_REST, Y_MIN, Y_MAX, Y_UNIQUE, Y_ENDLESS, Y_SIZE = ra
 A_TOP, A_OUT, A_STATUS, A_NEED, A_BEGIN, A_END, A_POS, A_TOKENS, A_WANTED, A_WALK, A_WHOLE_KEYS = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10
 A_UNIQUE, A_ASKED = 11, 12  # is some array unique?; the question of NEED_VERDICT: frame, text from .. to, its hash (2 ints)
 A_VERDICTS = 17  # address of the table of answers (2 ints) and its size; pairs of a hash, 0 where free, and an answer
-A_FIRST = 20  # 8 ints: the bytes that can come first
-A_NEEDED, NEED_CAP = 28, 64  # addresses of stubs that a step wanted
+A_SET_COUNT = 20  # sets of configurations that the walk under way keeps
+A_FIRST = 21  # 8 ints: the bytes that can come first
+A_NEEDED, NEED_CAP = 29, 64  # addresses of stubs that a step wanted
 A_CURRENT = A_NEEDED + NEED_CAP
 CW = 12
-SCRATCH_CAP = 96
+SCRATCH_CAP = 640  # more than a union has alternatives (Limits.max_alternatives)
 A_SCRATCH = A_CURRENT + CW
-ARENA = A_SCRATCH + SCRATCH_CAP * CW
+A_SETS, SET_LISTS = A_SCRATCH + SCRATCH_CAP * CW, 64  # the first sets of so many linked lists, by their hashes
+A_NEXT = A_SETS + SET_LISTS  # 8 ints: the bytes that a set of configurations can read
+ARENA = A_NEXT + 8
 
 # arena: rows
 R_NODE, R_STATE, R_REGS, R_PARENT, R_LEVEL, R_UNIQUE, R_HASH, R_SIZE = 0, 1, 2, 3, 4, 5, 6, 8
@@ -98,6 +103,12 @@ X_NEXT, X_HASH, X_BYTES, X_DATA = 0, 1, 2, 3
 U_ITEM, U_ITEMS, U_OPEN, U_SIZE = 1, 2, 3, 4
 V_NEXT, V_START, V_HASH, V_SIZE = 0, 1, 2, 4
 C_SIZE = 5
+# a set of configurations that a walk keeps: next, configurations from .. to, hash (two ints), then per byte the set that it
+# leads to (0: not known yet, NOTHING, LOOSE_END: one that is not kept)
+Q_NEXT, Q_FROM, Q_TO, Q_HASH, Q_TARGETS = 0, 1, 2, 3, 5
+Q_SIZE = Q_TARGETS + 256
+NOTHING, LOOSE_END = -1, -2
+MANY_SETS = 1000  # sets that one walk keeps
 
 # configuration; a frame keeps its whitespace run where a lexeme keeps its interval of words
 NODE, STATE, LO, HI, DEPTH, ESC, CHARS, HASH, TEXT, REGS, PARENT, LEVEL = range(12)

@@ -21,6 +21,7 @@ from .walks import H_SIZE, W_SIZE
 __all__ = ["Matcher", "fill_next_token_bitmasks", "mask_array"]
 
 NOT_RELEASED = -1
+_MOST_VERDICTS = 1 << 15  # more than one mask asks for
 _MOST_INTS = 1 << 28  # arrays of one matcher never grow beyond 1 GiB
 
 
@@ -51,7 +52,7 @@ class Matcher:
         self._index = index_of(vocabulary)
         self._lacks_bytes = not TEXT_BYTES.isdisjoint(vocabulary.missing_bytes)
         self._heap = grammar.program.heap
-        self._arena: NDArray[np.int32] = np.zeros(4096, np.int32)
+        self._arena: NDArray[np.int32] = np.zeros(1 << 16, np.int32)  # pages are taken when they are first written
         self._configs: NDArray[np.int32] = np.zeros(32 * at.CW, np.int32)
         self._text: NDArray[np.uint8] = np.zeros(1024, np.uint8)
         self._history: NDArray[np.int32] = np.zeros(128 * H_SIZE, np.int32)
@@ -66,7 +67,8 @@ class Matcher:
     def reset(self) -> None:
         """Back to the start of the output."""
         arena = self._arena
-        arena[: at.ARENA] = 0
+        arena[: at.A_SCRATCH] = 0
+        arena[at.A_SETS : at.ARENA] = 0
         arena[at.A_TOP] = at.ARENA
         arena[at.A_WHOLE_KEYS] = self._index.whole_keys
         self._describe_unique()
@@ -81,8 +83,11 @@ class Matcher:
         """An independent copy in the same state."""
         other = object.__new__(type(self))
         other.__dict__.update(self.__dict__)
-        for name in ("_arena", "_configs", "_text", "_history", "_walk", "_desc", "_verdicts", "_verdict_table"):
+        for name in ("_configs", "_text", "_history", "_walk", "_desc", "_verdicts", "_verdict_table"):
             setattr(other, name, getattr(self, name).copy())
+        used = int(self._arena[at.A_TOP])
+        other._arena = np.zeros(len(self._arena), np.int32)  # what is not written yet takes no memory
+        other._arena[:used] = self._arena[:used]
         other._checked = None
         other._describe()
         return other
@@ -204,8 +209,11 @@ class Matcher:
 
     def validate_tokens(self, token_ids: Iterable[int]) -> int:
         """How many of the tokens would be accepted in turn; the state does not change."""
-        taken = self.accept_tokens(token_ids)
-        self._undo(taken)
+        before, taken = self.steps, 0
+        try:
+            taken = self.accept_tokens(token_ids)
+        finally:
+            self._undo(self.steps - before)
         return taken
 
     def rollback(self, count: int = 1) -> None:
@@ -275,12 +283,14 @@ class Matcher:
 
         Stops at a token that is refused, or -1. Returns the number of rows written; the state does not change.
         """
-        written = 0
-        for written, token in enumerate([*tokens, -1], start=1):
-            self.fill_next_token_bitmask(bitmask, row + written - 1)
-            if token < 0 or not self.accept_token(token):
-                break
-        self._undo(written - 1)
+        before, written = self.steps, 0
+        try:
+            for written, token in enumerate([*tokens, -1], start=1):
+                self.fill_next_token_bitmask(bitmask, row + written - 1)
+                if token < 0 or not self.accept_token(token):
+                    break
+        finally:
+            self._undo(self.steps - before)
         return written
 
     def fill_tree_bitmasks(
@@ -289,6 +299,15 @@ class Matcher:
         """Masks for a drafted tree: row + i is the mask after the path to node i. Node 0 is the current state (its token is
         not read); first_child and next_sibling hold node numbers, -1 for none. Rows below a refused token are not written.
         """
+        before = self.steps
+        try:
+            self._fill_tree(tokens, first_child, next_sibling, bitmask, row)
+        finally:
+            self._undo(self.steps - before)
+
+    def _fill_tree(
+        self, tokens: Sequence[int], first_child: Sequence[int], next_sibling: Sequence[int], bitmask: Any, row: int
+    ) -> None:
         # (node, 1 to enter it or -1 to leave it)
         todo = [(0, 1)] if len(tokens) else []
         while todo:
@@ -356,6 +375,9 @@ class Matcher:
         """Answer a kernel's question whether the items of a unique array can all be different."""
         frame, start, stop, *wide = self._arena[at.A_ASKED : at.A_ASKED + 5].tolist()
         alive = self.grammar.can_differ(frame, self._text[start:stop].tobytes())
+        if len(self._verdicts) >= _MOST_VERDICTS:
+            self._verdicts.clear()
+            self._verdict_table[:] = 0
         self._verdicts[wide[0] | wide[1] << 31] = alive
         if 4 * len(self._verdicts) > len(self._verdict_table):
             self._verdict_table = np.zeros(2 * len(self._verdict_table), np.int64)

@@ -14,7 +14,6 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -47,6 +46,7 @@ QUOTE, BACKSLASH = ord('"'), ord("\\")
 SHORT_ESCAPES = {ord(k): ord(v) for k, v in zip('"\\/bfnrt', '"\\/\b\f\n\r\t', strict=True)}
 _CONTINUATIONS = bytes(range(0x80, 0xC0))
 _LATELY = 256
+_MOST_DIGITS = 4000  # of an exponent
 _OTHER = b"\xff"  # stands for an additional key: no text
 HEX = frozenset(b"0123456789abcdefABCDEF")
 
@@ -375,7 +375,21 @@ def _recorded(thread: Thread, data: bytes) -> Thread:
 
 def value_of(text: bytes) -> object:
     """A hashable form of a JSON text: equal for equal values, whatever their spelling and the order of members."""
-    return _hashable(json.loads(text, parse_float=Decimal, parse_int=Decimal))
+    return _hashable(json.loads(text, parse_float=_number, parse_int=_number))
+
+
+def _number(text: str) -> object:
+    """The value of a JSON number, of any size: sign, digits without zeros at either end, and the place of the point."""
+    mantissa, _, power = text.lower().partition("e")
+    whole, _, fraction = mantissa.lstrip("-").partition(".")
+    digits = (whole + fraction).lstrip("0")
+    if not digits:
+        return ("number", 0)
+    exponent = power.lstrip("+-").lstrip("0") or "0"
+    if len(exponent) > _MOST_DIGITS:
+        return ("number", text)  # no integer; equal only if spelled alike
+    place = len(digits) - len(fraction) + (-int(exponent) if power.startswith("-") else int(exponent))
+    return ("number", mantissa.startswith("-"), digits.rstrip("0"), place)
 
 
 def _hashable(value: object) -> object:

@@ -138,7 +138,9 @@ class Program:
             most,
             counted,
             shape,
-            int(node.finite),
+            int(node.values > 0),
+            int(node.dfa is not None and bool((node.dfa.char_bounds[1] < 0).all())),
+            0 if counted == at.UNCOUNTED or node.dfa is None else int(node.dfa.char_bounds[0].max()),
         ]
         return self._node(first_bytes(node), record)
 
@@ -413,7 +415,9 @@ def _free_states(dfa: DFA) -> dict[int, int]:
     return free
 
 
-def _like_any_string(dfa: DFA, start: int, successors: NDArray[np.int32], wanted: NDArray[np.int32]) -> dict[int, int]:
+def _like_any_string(
+    dfa: DFA, start: int, successors: NDArray[np.int32], wanted: NDArray[np.int32]
+) -> dict[int, int]:
     """The states reached from `start`, each with the state of ANY_STRING that it behaves like; empty if they do not."""
     pairs, todo = {start: 0}, [start]
     while todo:

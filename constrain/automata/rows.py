@@ -123,7 +123,7 @@ def hand_back(P, A, C, T, n):
         parent = A[parent + R_PARENT]
     if parent >= 0 and A[parent + R_UNIQUE] == parent:
         end = A[A_POS] + 1 if mode == EMIT else A[A_POS]
-        if not may_return(A, T, A[parent + R_NODE], A[parent + R_REGS], end):
+        if not may_return(A, T, A[parent + R_REGS], end):
             return n
     if parent < 0:
         if mode == READ:

@@ -67,7 +67,9 @@ from .layout import (
 from .lexemes import allocate, bit, decode
 from .views import view_i64
 
+EQUAL = -1  # asked in place of a node
 SEED, NUMBER, STRING, OBJECT, ARRAY = 0x2545F491, 11, 12, 13, 14
+HUGE = 1 << 39
 MANY = 4  # characters that a free string may still get: more strings than an array has items
 
 
@@ -133,7 +135,10 @@ def scalar_hash(T, at, end):
             negative = True
         elif T[j] != 43:
             exponent = min(exponent * 10 + T[j] - 48, 1 << 40)
-    h = mix(NUMBER, point - first + (-exponent if negative else exponent))
+    place = point - first + (-exponent if negative else exponent)
+    if place > HUGE or place < -HUGE:
+        place = HUGE  # not exact any more: such numbers have few hashes, and are asked about
+    h = mix(NUMBER, place)
     h = mix(h, 1 if T[at] == 45 else 0)
     seen = 0
     for j in range(at, k):
@@ -227,8 +232,8 @@ def next_item(A, T, old):
     return regs
 
 
-@kernel("A T i i i -> b")
-def may_return(A, T, node, regs, end):
+@kernel("A T i i -> b")
+def may_return(A, T, regs, end):
     """Whether the item of a unique array that ends before text position `end` is unlike all earlier ones."""
     entry = A[regs + U_ITEMS]
     if entry == 0:
@@ -238,18 +243,18 @@ def may_return(A, T, node, regs, end):
         return False  # the arena must grow
     while entry != 0:
         if wide(A, entry + V_HASH) == h:
-            return verdict(A, T, node, regs)
+            return verdict(A, T, EQUAL, regs, end)
         entry = A[entry + V_NEXT]
     return True
 
 
-@kernel("A T i i -> b")
-def verdict(A, T, node, regs):
-    """What the interpreter says of the array's text up to the current position; True and a status where it was not
-    asked.
+@kernel("A T i i i -> b")
+def verdict(A, T, node, regs, end):
+    """What the interpreter says of the array's text up to `end`: whether it can go on, or with EQUAL as the node,
+    whether its last item is unlike the others. True and a status where it was not asked.
     """
     h = mix(SEED, node)
-    for k in range(A[regs + U_OPEN], A[A_POS] + 1):
+    for k in range(A[regs + U_OPEN], end):
         h = mix(h, T[k] | 0)
     h |= 1
     size = A[A_VERDICTS + 2]
@@ -260,7 +265,7 @@ def verdict(A, T, node, regs):
             return table[slot + 1] != 0
         slot = slot + 2 & (size - 1)
     A[A_STATUS] = NEED_VERDICT
-    A[A_ASKED], A[A_ASKED + 1], A[A_ASKED + 2] = node, A[regs + U_OPEN], A[A_POS] + 1
+    A[A_ASKED], A[A_ASKED + 1], A[A_ASKED + 2] = node, A[regs + U_OPEN], end
     set_wide(A, A_ASKED + 3, h)
     return True
 
@@ -278,18 +283,46 @@ def can_differ(P, A, C, T, row):
         shape, regs = P[node + F_SHAPE], C[row + REGS]
         if P[shape + Y_UNIQUE] != 0 and P[C[row + STATE] + S_GUARD] == GUARD_MORE:
             # after a comma: another item must exist
-            if P[shape + Y_ENDLESS] == 0 and not verdict(A, T, node, regs):
-                return False
+            if P[shape + Y_ENDLESS] == 0:
+                end = A[A_POS] + 1
+                while T[end - 1] != 44:
+                    end -= 1  # blanks after the comma change nothing
+                if not verdict(A, T, node, regs, end):
+                    return False
     parent = C[row + PARENT]
     frame = A[parent + R_UNIQUE] if parent >= 0 else 0
     while frame != 0:
         regs = A[frame + R_REGS]
         if A[regs + U_ITEMS] != 0 and not endless_until(P, A, C, row, frame) and some_alike(A, T, regs):
-            if not verdict(A, T, A[frame + R_NODE], regs):
+            if not verdict(A, T, A[frame + R_NODE], regs, A[A_POS] + 1):
                 return False
         above = A[frame + R_PARENT]
         frame = A[above + R_UNIQUE] if above >= 0 else 0
     return True
+
+
+@kernel("P A C T i -> b")
+def in_doubt(P, A, C, T, row):
+    """Whether what a configuration reads may decide whether an item can end unlike earlier ones: no frame around it,
+    inside the item, can go on for ever, and so far the item is like an earlier one.
+    """
+    start = C[row + PARENT]
+    frame = A[start + R_UNIQUE] if start >= 0 else 0
+    while frame != 0:
+        if A[A[frame + R_REGS] + U_ITEMS] != 0:
+            here, sure = start, False
+            while here != frame and not sure:
+                sure = endless_frame(P, A, A[here + R_NODE], A[here + R_REGS])
+                here = A[here + R_PARENT]
+            if not sure:
+                A[A_POS] -= 1  # nothing is read yet at the current position
+                alike = some_alike(A, T, A[frame + R_REGS])
+                A[A_POS] += 1
+                if alike:
+                    return True
+        above = A[frame + R_PARENT]
+        frame = A[above + R_UNIQUE] if above >= 0 else 0
+    return False
 
 
 @kernel("P A C i i -> b")
@@ -347,8 +380,10 @@ def some_alike(A, T, regs):
 @kernel("A T i i i -> b")
 def alike_so_far(A, T, part, end, whole):
     opening = T[part] | 0
+    if opening == 34:
+        return T[whole] == 34 and spelled_alike(T, part + 1, end, whole + 1)
     if opening != 123 and opening != 91:
-        return T[whole] != 123 and T[whole] != 91
+        return T[whole] != 123 and T[whole] != 91 and T[whole] != 34
     if T[whole] != opening:
         return False
     at, other = part + 1, whole + 1
@@ -384,6 +419,48 @@ def alike_so_far(A, T, part, end, whole):
             its_key, other = string_hash(T, other, end)
             its_value, other = value_hash(A, T, after_separators(T, other, end), end)
             found = its_key == key and its_value == h
+
+
+@kernel("T i i i -> b")
+def spelled_alike(T, part, end, whole):
+    """Whether the string that is written from `part` up to `end` is the beginning of the one that is written from
+    `whole`.
+    """
+    one, other = 0, 0  # code points whose bytes are compared, and how many of these are done
+    done, met = 0, 0
+    while True:
+        if done == 0:
+            if part >= end or T[part] == 34:
+                return part >= end or (T[whole] == 34 and met == 0)
+            one, part = decode(T, part, end, SKIN_JSON)
+            if one < 0:
+                return True  # an escape that is not complete
+        if met == 0:
+            if T[whole] == 34:
+                return False
+            other, whole = decode(T, whole, end, SKIN_JSON)
+        if utf8_byte(one, done) != utf8_byte(other, met):
+            return False
+        done = 0 if done + 1 >= utf8_size(one) else done + 1
+        met = 0 if met + 1 >= utf8_size(other) else met + 1
+
+
+@kernel("i -> i")
+def utf8_size(char):
+    """Bytes of what `decode` gives: a raw byte or a code point."""
+    if char & 0x40000000 or char < 0x80:
+        return 1
+    return 2 if char < 0x800 else 3 if char < 0x10000 else 4
+
+
+@kernel("i i -> i")
+def utf8_byte(char, k):
+    n = utf8_size(char)
+    if n == 1:
+        return char & 255
+    if k == 0:
+        return (0xF00 >> n) & 0xFF | char >> (6 * (n - 1))
+    return 0x80 | (char >> (6 * (n - 1 - k))) & 63
 
 
 @kernel("T i i -> i")

@@ -8,9 +8,9 @@ and when fewer come, these are all.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import takewhile
 
 from .._errors import LimitError
+from .._limits import Limits, check_time, timed
 from ..languages.dfa import DFA
 from ..languages.operations import with_length
 from .grammar import (
@@ -47,8 +47,10 @@ __all__ = ["Values"]
 
 _HEIGHT = 16
 """How deep the values that are looked at are nested."""
-_LONGEST = 40
-"""Characters of a number of finitely many values."""
+_LONGER = 40
+"""Characters that a number of finitely many values may have beyond the shortest one."""
+_MOST_SECONDS = 1.0
+"""Time of one question at run time; what is not known by then is taken to exist."""
 _MOST_TEXTS = 20_000
 """Texts that are looked at before the search is given up, and a new value is taken to exist."""
 
@@ -58,7 +60,6 @@ class Values:
         self.oracle = oracle
         self.completer = Completer(oracle)
         self._layouts: dict[int, tuple[Layout, list[int]]] = {}
-        self._few: dict[tuple[int, bytes], tuple[Lexeme, list[bytes]]] = {}
         self._bounded: dict[int, tuple[Lexeme, DFA | None]] = {}
 
     def can_differ(self, thread: Thread) -> bool:
@@ -95,10 +96,11 @@ class Values:
 
     def _new(self, values: tuple[object, ...], texts: Iterator[bytes]) -> bool:
         try:
-            for looked_at, text in enumerate(texts):
-                if value_of(text) not in values or looked_at > _MOST_TEXTS:
-                    return True
-        except LimitError:  # a language too large to be listed
+            with timed(Limits(max_seconds=_MOST_SECONDS)):
+                for looked_at, text in enumerate(texts):
+                    if value_of(text) not in values or looked_at > _MOST_TEXTS:
+                        return True
+        except (LimitError, RecursionError):  # not known
             return True
         return False
 
@@ -111,13 +113,19 @@ class Values:
         for rest, caller in self._rests(thread):
             above = _recorded(caller, rest)
             registers = above.registers
+            matters = isinstance(thread.node, _KeyLexeme)  # does what follows depend on what is said?
             if isinstance(registers, Items) and registers.text is not None and above.depth > frame.depth:
+                matters = True
                 value = value_of(registers.text + rest)
                 if value in registers.values:
                     continue
                 above = above._replace(registers=Items(registers.begun, (*registers.values, value)))
+            ends = False
             for more, last in self._until(above, frame):
+                ends = True
                 yield rest + more, last
+            if not ends and not matters:
+                return
 
     def _rests(self, thread: Thread) -> Iterator[tuple[bytes, Thread]]:
         """(rest of what the innermost node spells, its caller then)."""
@@ -149,7 +157,10 @@ class Values:
             opening = b'"' if node.skin is Skin.JSON_STRING else b""
             for text in self._texts(node, b""):
                 yield opening + text
-        elif isinstance(node, Frame) and height > 0:
+        elif isinstance(node, Frame):
+            check_time()
+            if height == 0:
+                raise LimitError("max_depth", _HEIGHT, "nesting of the values that may be left")
             registers = Members() if isinstance(node.shape, ObjectShape) else Items()
             yield from self._frame(Thread(node, Place(), registers, None, 0), height, b"")
 
@@ -163,17 +174,8 @@ class Values:
         dfa = self._automaton(node)
         if dfa is not None and (state := dfa.run(content)) >= 0:
             words = (rest for _, rest in self.completer._paths(dfa, node.skin).words(state, seen))
-            for rest in self._numbers(node, content, words) if node.finite else words:
+            for rest in _different(content, words, node.values) if node.values else words:
                 yield _written(rest, node.skin)
-
-    def _numbers(self, node: Lexeme, content: bytes, words: Iterator[bytes]) -> list[bytes]:
-        """Of the spellings of finitely many numbers one each."""
-        known = self._few.get((id(node), content))
-        if known is None:
-            texts = takewhile(lambda rest: len(rest) <= _LONGEST, words)
-            values = {value_of(content + rest): rest for rest in reversed(list(texts))}
-            known = self._few[id(node), content] = node, list(values.values())
-        return known[1]
 
     def _automaton(self, node: Lexeme) -> DFA | None:
         """The automaton of a lexeme, with its bounds on characters. LimitError when it is large."""
@@ -200,8 +202,9 @@ class Values:
         taken = {k[len(content) :] for k in (*shape.keys, *members.emitted) if k.startswith(content)}
         for label in range(len(shape.extra_values)):
             for _, rest in self.completer._paths(shape.extra, shape.skin, label).words(state, taken):
-                if _allowed_keys(shape, members, [content + rest], pending):
-                    yield content + rest
+                if not _allowed_keys(shape, members, [content + rest], pending):
+                    break  # nor is any other of the label
+                yield content + rest
                 if floor is not None:
                     break
 
@@ -218,8 +221,12 @@ class Values:
                     yield bytes([byte]) + rest
         for call in sorted(state.calls, key=lambda call: distance[call.returns]):
             for text, moved, after in self._called(thread, call, height, floor or b""):
+                ends = False
                 for rest in self._frame(moved, height, after):
+                    ends = True
                     yield text + rest
+                if not ends and call.select is not Select.KEY and not _is_unique(thread):
+                    break  # what follows does not depend on the value
 
     def _distances(self, layout: Layout) -> list[int]:
         """Steps from each state of a layout to a final one, guards aside: whoever goes the shorter way first arrives.
@@ -259,6 +266,20 @@ class Values:
                 yield text, caller, floor
 
 
+def _different(content: bytes, words: Iterator[bytes], count: int) -> Iterator[bytes]:
+    """Of the spellings of at most `count` numbers that begin with `content` one each, by what is left to write."""
+    values: set[object] = set()
+    longest: int | None = None
+    for rest in words:
+        longest = len(rest) + _LONGER if longest is None else longest
+        if len(rest) > longest or len(values) >= count:
+            return
+        value = value_of(content + rest)
+        if value not in values:
+            values.add(value)
+            yield rest
+
+
 def _is_unique(thread: Thread) -> bool:
     return isinstance(thread.node, Frame) and isinstance(thread.node.shape, ArrayShape) and thread.node.shape.unique
 
@@ -269,7 +290,7 @@ def _is_endless(thread: Thread) -> bool:
     """
     node = thread.node
     if isinstance(node, Lexeme):
-        if node.dfa is None or node.max_chars is not None or node.finite:
+        if node.dfa is None or node.max_chars is not None or node.values:
             return False
         state = node.dfa.run(thread.text.content)
         return state >= 0 and int(node.dfa.char_bounds[1][state]) < 0

@@ -9,17 +9,23 @@ All take the matcher's descriptor (layout.py).
 from __future__ import annotations
 
 from ._kernel import kernel
-from .frames import first_bytes_of
+from .frames import first_bytes_of, next_bytes_of
+from .hashes import config_hash, load_hash_at, mix, store_hash_at
 from .layout import (
     A_BEGIN,
+    A_CURRENT,
     A_END,
     A_FIRST,
     A_NEED,
+    A_NEXT,
     A_OUT,
     A_POS,
+    A_SET_COUNT,
+    A_SETS,
     A_STATUS,
     A_TOKENS,
     A_TOP,
+    A_UNIQUE,
     A_WALK,
     A_WANTED,
     BLANKS,
@@ -34,12 +40,14 @@ from .layout import (
     E_ARENA,
     E_CLOSERS,
     E_CONFIGS,
+    E_FLAT,
     E_HISTORY,
     E_LEAN,
     E_LENGTHS,
     E_LONG,
     E_LONG_TAILS,
     E_MASKS,
+    E_OFFSETS,
     E_PROGRAM,
     E_QUOTED,
     E_SPACES,
@@ -51,12 +59,15 @@ from .layout import (
     E_WORDS,
     END,
     ESC,
+    F_SHAPE_KIND,
     G_EXTRA,
     G_EXTRAS,
     HI,
     K_FRAME,
     K_LEXEME,
     L_COUNTED,
+    L_GOES_ON,
+    L_LEAST,
     L_MAX,
     L_MIN,
     L_SHAPE,
@@ -65,22 +76,34 @@ from .layout import (
     LO,
     LONG_SIZE,
     LOOSE,
+    LOOSE_END,
+    MANY_SETS,
     NEED_CONFIGS,
     NEED_MASK,
     NEED_NODES,
     NEED_TEXT,
     NEWLINES,
     NODE,
+    NOTHING,
     O_ALL_LABELS,
     OK,
     PARENT,
+    Q_FROM,
+    Q_HASH,
+    Q_NEXT,
+    Q_SIZE,
+    Q_TARGETS,
+    Q_TO,
     R_REGS,
     REACH,
     REFUSED,
     S_BASE,
     S_LEVEL,
     S_NEWLINES,
+    SET_LISTS,
+    SHAPE_NONE,
     SKIN_JSON,
+    SKIN_RAW,
     SOFT,
     SPACE_ROWS,
     STATE,
@@ -89,16 +112,19 @@ from .layout import (
     TIGHT,
     UNCOUNTED,
 )
-from .lexemes import bit, follow, word_byte
+from .lexemes import allocate, bit, follow, word_byte, words_taken
 from .rows import in_unique, set_row
 from .steps import advance
-from .views import ints, octets
+from .uniqueness import in_doubt
+from .views import ints, octets, view_i64
 
 # Ways to make the mask of a configuration (string_way)
-PLAIN, READY, FREE, BOUNDED = 0, 1, 2, 3
+PLAIN, READY, FREE, BOUNDED, NEAR = 0, 1, 2, 3, 4
+FEW_LONGER = 24  # characters that only few tokens have
 NO_MASK = -1
-# A row of the walk's own stack: configurations from .. to, where new ones go, arena top, end of the subtree
-W_FROM, W_TO, W_OUT, W_TOP, W_END, W_SIZE = 0, 1, 2, 3, 4, 5
+# A row of the walk's own stack: configurations from .. to, where new ones go, arena top, end of the subtree, and the set that
+# the configurations are (0: not kept)
+W_FROM, W_TO, W_OUT, W_TOP, W_END, W_SET, W_SIZE = 0, 1, 2, 3, 4, 5, 6
 # A row of the history: configurations from .. to, arena top and text length before the token
 H_BEGIN, H_END, H_TOP, H_POS, H_SIZE = 0, 1, 2, 3, 4
 
@@ -132,7 +158,45 @@ def set_level(desc, level, first, last, end):
     """A row of the walk's stack: configurations first..last-1 in a subtree up to node `end`; new ones go after the last."""
     A, W = ints(desc, E_ARENA), ints(desc, E_WALK)
     W[level + W_FROM], W[level + W_TO], W[level + W_OUT] = first, last, A[A_OUT]
-    W[level + W_TOP], W[level + W_END] = A[A_TOP], end
+    W[level + W_TOP], W[level + W_END], W[level + W_SET] = A[A_TOP], end, 0
+
+
+@kernel("O i i -> i")
+def keep_set(desc, first, last):
+    """The set that equals configurations first..last-1, kept now if it was not yet; 0 where it is not kept.
+
+    Other nodes of the trie lead to the same set, and what a byte makes of it is then known. Kept are frames without
+    registers and raw lexemes: in grammars a walk meets few different sets, and most of the trie.
+    """
+    P, A, C = ints(desc, E_PROGRAM), ints(desc, E_ARENA), ints(desc, E_CONFIGS)
+    if A[A_UNIQUE] != 0:
+        return 0
+    h = last - first
+    for c in range(first, last):
+        node = C[c * CW + NODE]
+        if node != DONE and (P[node + F_SHAPE_KIND] != SHAPE_NONE if P[node] == K_FRAME else P[node + L_SKIN] != SKIN_RAW):
+            return 0
+        one = config_hash(desc, P, A, C, c * CW)
+        if one == 0:
+            return 0
+        h = mix(h, one)
+    first_set = A_SETS + (h & (SET_LISTS - 1))
+    found = A[first_set]
+    while found > 0 and load_hash_at(A, found + Q_HASH) != h:
+        found = A[found + Q_NEXT]
+    if found > 0 or A[A_SET_COUNT] >= MANY_SETS:
+        return found
+    found = allocate(A, Q_SIZE)
+    if found == 0:
+        return 0
+    A[found + Q_NEXT], A[found + Q_FROM], A[found + Q_TO] = A[first_set], first, last
+    store_hash_at(A, found + Q_HASH, h)
+    told = next_bytes_of(P, A, C, first, last)
+    for byte in range(256):
+        A[found + Q_TARGETS + byte] = NOTHING if told and bit(A, A_NEXT, byte) == 0 else 0
+    A[first_set] = found
+    A[A_SET_COUNT] += 1
+    return found
 
 
 @kernel("O i i i i i M -> v")
@@ -145,6 +209,11 @@ def walk(desc, place, first, last, node, stop, mask):
     base = A[A_POS]
     bottom = level = A[A_WALK]
     set_level(desc, level, first, last, stop)
+    if bottom == 0:
+        A[A_SET_COUNT] = 0
+        for k in range(SET_LISTS):
+            A[A_SETS + k] = 0
+        keep_level(desc, bottom, level)
     known = first_bytes_of(ints(desc, E_PROGRAM), A, C, first, last)
     while node < stop:
         while node >= W[level + W_END]:
@@ -152,25 +221,59 @@ def walk(desc, place, first, last, node, stop, mask):
         if known and level == bottom and bit(A, A_FIRST, byte[node]) == 0:
             node = end[node]
             continue
-        position = base + (level - bottom) // W_SIZE
-        A[A_OUT], A[A_TOP], A[A_POS] = W[level + W_OUT], W[level + W_TOP], position
-        T[position] = byte[node]
-        found = advance(desc, W[level + W_FROM], W[level + W_TO], byte[node])
-        if A[A_STATUS] != OK:
-            break
-        if bottom > 0 and found > 0 and C[W[level + W_OUT] * CW + NODE] == DONE:
-            found = 0  # the string has ended
-        if found == 0:
+        here, out = W[level + W_SET], W[level + W_OUT]
+        there = A[here + Q_TARGETS + byte[node]] if here > 0 else 0
+        if there == NOTHING:
             node = end[node]
             continue
+        if there <= 0:
+            position = base + (level - bottom) // W_SIZE
+            A[A_OUT], A[A_TOP], A[A_POS] = out, W[level + W_TOP], position
+            T[position] = byte[node]
+            found = advance(desc, W[level + W_FROM], W[level + W_TO], byte[node])
+            if A[A_STATUS] != OK:
+                break
+            if bottom > 0 and found > 0 and C[out * CW + NODE] == DONE:
+                found = 0  # the string has ended
+            if found == 0:
+                if here > 0:
+                    A[here + Q_TARGETS + byte[node]] = NOTHING
+                node = end[node]
+                continue
         for k in range(id_start[node], id_start[node + 1]):
             set_bit(mask, ids[k])
-        if end[node] > node + 1:
-            first = W[level + W_OUT]
+        if end[node] > node + 1 and (there <= 0 or there != here):
             level += W_SIZE
-            set_level(desc, level, first, A[A_OUT], end[node])
+            if there > 0:
+                W[level + W_FROM], W[level + W_TO], W[level + W_SET] = A[there + Q_FROM], A[there + Q_TO], there
+                W[level + W_OUT], W[level + W_TOP], W[level + W_END] = out, W[level - W_SIZE + W_TOP], end[node]
+            else:
+                set_level(desc, level, out, A[A_OUT], end[node])
+                if bottom == 0 and there == 0:
+                    there = keep_level(desc, bottom, level)
+                    if A[A_STATUS] != OK:
+                        break
+                    if here > 0:
+                        A[here + Q_TARGETS + byte[node]] = there if there > 0 else LOOSE_END
         node += 1
     A[A_POS] = base
+
+
+@kernel("O i i -> i")
+def keep_level(desc, bottom, level):
+    """Keep the configurations of a level as a set, if that can be; what is kept stays when the levels are left. Returns the
+    set or 0."""
+    A, W = ints(desc, E_ARENA), ints(desc, E_WALK)
+    known = A[A_SET_COUNT]
+    kept = keep_set(desc, W[level + W_FROM], W[level + W_TO])
+    W[level + W_SET] = kept
+    if A[A_SET_COUNT] > known:
+        for below in range(bottom, level + 1, W_SIZE):
+            W[below + W_OUT], W[below + W_TOP] = A[A_OUT], A[A_TOP]
+    elif kept > 0:
+        W[level + W_FROM], W[level + W_TO] = A[kept + Q_FROM], A[kept + Q_TO]
+        W[level + W_OUT], W[level + W_TOP] = W[level - W_SIZE + W_OUT], W[level - W_SIZE + W_TOP]
+    return kept
 
 
 @kernel("M M i i -> v")
@@ -275,6 +378,18 @@ def fill_spaced(desc, first, last, mask):
             set_bit(mask, token)
 
 
+@kernel("O P A C i -> b")
+def some_taken(desc, P, A, C, row):
+    """Whether some word of a key's automaton that starts with the content is declared or emitted: only then can words run
+    out."""
+    for k in range(CW):
+        A[A_CURRENT + k] = C[row + k]
+    A[A_POS] -= 1  # the content ends before the current position
+    taken = words_taken(P, A, octets(desc, E_TEXT), A_CURRENT, -1)
+    A[A_POS] += 1
+    return taken > 0
+
+
 @kernel("O P A C i b -> i")
 def string_way(desc, P, A, C, row, alone):
     """How the mask of a configuration is made.
@@ -285,21 +400,27 @@ def string_way(desc, P, A, C, row, alone):
              so the tokens that end it are looked at by what follows the quote only. Where it may also spell one of the
              lexeme's words this takes tokens back, so the configuration must be `alone` in the mask
     BOUNDED  as READY, where a length bound alone may end the string: with the tokens of so many characters at most
+    NEAR     as BOUNDED, where the automaton may need some characters more: the few tokens that leave no room for these are
+             tried one by one
     """
     node = C[row + NODE]
     if node == DONE or P[node] != K_LEXEME or P[node + L_SKIN] != SKIN_JSON or C[row + ESC] != 0:
         return PLAIN
     state = C[row + STATE]
-    if state < 0 or P[state + D_WORDS] >= 0 or P[state + D_MASK] == NO_MASK:
+    if state < 0 or P[state + D_MASK] == NO_MASK or (P[state + D_WORDS] >= 0 and some_taken(desc, P, A, C, row)):
         return PLAIN
     anything = P[state + D_WORDS] == D_EVERYTHING and P[state + D_LABEL] >= 0
     words_left = C[row + LO] < C[row + HI]
     counted, most = P[node + L_COUNTED], P[node + L_MAX]
     if C[row + TEXT] >= 0 and A[A[C[row + PARENT] + R_REGS] + G_EXTRA] != P[P[node + L_SHAPE] + O_ALL_LABELS]:
         return PLAIN  # only keys of some labels
-    if in_unique(A, C[row + PARENT]):
+    unique = in_unique(A, C[row + PARENT])
+    if unique and in_doubt(P, A, C, octets(desc, E_TEXT), row):
         endless = anything and (counted == UNCOUNTED or (counted == LOOSE and most < 0))
-        return READY if endless and C[row + TEXT] < 0 else PLAIN
+        if not endless and not (anything and counted == LOOSE and most - C[row + CHARS] > 2 * REACH):
+            return PLAIN
+        if C[row + TEXT] >= 0:
+            return PLAIN
     if counted != UNCOUNTED:
         if words_left or counted == TIGHT or desc[E_LONG_TAILS] > 1:
             return PLAIN
@@ -307,8 +428,13 @@ def string_way(desc, P, A, C, row, alone):
             return READY if most < 0 else BOUNDED
         # far from its bounds no token can tell
         least = P[node + L_MIN]
-        return READY if C[row + CHARS] >= least and (most < 0 or most - C[row + CHARS] > 2 * REACH) else PLAIN
-    if not anything:
+        enough = C[row + CHARS] >= least or P[node + L_GOES_ON] != 0
+        if not enough:
+            return PLAIN
+        if most < 0 or most - C[row + CHARS] > 2 * REACH:
+            return READY
+        return NEAR if most - C[row + CHARS] - P[node + L_LEAST] >= FEW_LONGER else PLAIN
+    if not anything or unique:
         return READY
     if C[row + TEXT] >= 0 and (desc[E_LONG_TAILS] != 0 or A[A[C[row + PARENT] + R_REGS] + G_EXTRAS] != 0):
         return READY  # a key that must not repeat an additional one
@@ -328,6 +454,10 @@ def fill_string(desc, c, way, mask):
         masks, lengths = ints(desc, E_MASKS), ints(desc, E_LENGTHS)
         for k in range(words):
             mask[k] |= masks[inside + k] & lengths[short + k]
+    elif way == NEAR:
+        fill_near(desc, c, mask)
+        if A[A_STATUS] != OK:
+            return
     else:
         add_row(mask, ints(desc, E_MASKS), P[state + D_MASK], words)
     if way == FREE:
@@ -337,6 +467,35 @@ def fill_string(desc, c, way, mask):
         walk(desc, E_QUOTED, c, c + 1, 0, desc[E_QUOTED + 1], mask)
     if C[row + LO] < C[row + HI] and A[A_STATUS] == OK:
         follow_words(desc, c, way == FREE, mask)
+
+
+@kernel("O i M -> v")
+def fill_near(desc, c, mask):
+    """Add the tokens that stay inside the string of configuration `c` and leave room for what its automaton still needs."""
+    P, A, C = ints(desc, E_PROGRAM), ints(desc, E_ARENA), ints(desc, E_CONFIGS)
+    row, words = c * CW, desc[E_WORDS]
+    node, rows = C[row + NODE], desc[E_LENGTHS + 1] // desc[E_WORDS]
+    left = P[node + L_MAX] - C[row + CHARS]
+    inside = P[C[row + STATE] + D_MASK] * words
+    sure, most = min(left - P[node + L_LEAST], rows - 1) * words, min(left, rows - 1) * words
+    masks, lengths = ints(desc, E_MASKS), ints(desc, E_LENGTHS)
+    flat, offsets = octets(desc, E_FLAT), view_i64(desc[E_OFFSETS], desc[E_OFFSETS + 1])
+    top, need = A[A_TOP], A[A_NEED]
+    for k in range(words):
+        mask[k] |= masks[inside + k] & lengths[sure + k]
+        doubt = masks[inside + k] & lengths[most + k] & ~lengths[sure + k] & ~mask[k]
+        if doubt == 0 or need > 0:  # where nodes are needed first, the mask is made again
+            continue
+        for b in range(32):
+            if (doubt >> b) & 1 != 0:
+                token = 32 * k + b
+                status, _, _ = read_input(desc, flat, offsets[token], offsets[token + 1], -1)
+                settle(desc, top)
+                if status == OK:
+                    set_bit(mask, token)
+                elif status != REFUSED:
+                    A[A_STATUS] = status
+                    return
 
 
 @kernel("O i M -> v")

@@ -118,7 +118,7 @@ def _parser() -> argparse.ArgumentParser:
         nargs="?",
         const=6,
         metavar="DEPTH",
-        help="show what the keywords come down to: the values that each subschema leaves, to this depth (default 6)",
+        help="show what the keywords come down to, subschema by subschema to this depth (default 6), and an example",
     )
     check.add_argument("--json", action="store_true", help="write one JSON object")
     _add_tokenizer(check, "add mask statistics for this vocabulary")

@@ -21,6 +21,8 @@ __all__ = ["COMPILING", "Result", "check"]
 
 COMPILING = ("draft", "whitespace", "property_order", "formats", "numbers", "lenient", "openapi")
 """The options that are passed on to the compilation."""
+_EXAMPLE = 400
+"""Bytes after which an example comes to its end."""
 
 
 @dataclass
@@ -28,7 +30,7 @@ class Result:
     """What a check found. compiled: whether there is an automaton (without what `findings` say is refused).
 
     errors: one line per unusable input. sizes: see `counts`, and the bytes of the schema. normal_form: see
-    `schema.explain`.
+    `schema.explain`. example: a random output.
     """
 
     schema: str
@@ -38,6 +40,7 @@ class Result:
     findings: list[Finding] = field(default_factory=list)
     verdicts: list[Verdict] = field(default_factory=list)
     normal_form: list[Entry] = field(default_factory=list)
+    example: str | None = None
     masks: MaskStatistics | None = None
     has_second: bool = False
     errors: list[str] = field(default_factory=list)
@@ -67,7 +70,7 @@ def check(options: argparse.Namespace) -> Result:
     compiling = {name: getattr(options, name) for name in COMPILING}
     root = _compile(schema, compiling, result)
     if options.explain is not None and not result.errors:
-        _explain(schema, options.explain, compiling, result)
+        _explain(schema, root, options.explain, compiling, result)
     if not result.errors:
         _judge(schema, root, options, compiling, result)
     if root is not None and options.tokenizer and not result.errors:
@@ -110,10 +113,15 @@ def _attempt(schema: Any, options: dict[str, Any]) -> tuple[Node, Report]:
         return root, report
 
 
-def _explain(schema: Any, depth: int, compiling: dict[str, Any], result: Result) -> None:
-    """The normal form, as far as it can be worked out; why not further is among the findings already."""
+def _explain(schema: Any, root: Node | None, depth: int, compiling: dict[str, Any], result: Result) -> None:
+    """An example, and the normal form as far as it can be worked out; why not further is among the findings already."""
+    import constrain
+
     with suppress(LimitError):
         result.normal_form = explain_schema(schema, depth=depth, **compiling)
+    if root is not None:
+        with suppress(LimitError):
+            result.example = constrain.sample(constrain.Grammar(root, None), seed=0, max_bytes=_EXAMPLE)
 
 
 def _judge(

@@ -22,6 +22,7 @@ _STYLES = {
     "entry": "bold",
     "form": "magenta",
     "call": "cyan",
+    "example": "green",
 }
 
 
@@ -45,6 +46,7 @@ def to_json(result: Result) -> dict[str, Any]:
         "sizes": result.sizes,
         "findings": [vars(finding) for finding in result.findings],
         "normal_form": [vars(entry) for entry in result.normal_form],
+        "example": result.example,
         "instances": [_verdict_json(verdict) for verdict in result.verdicts],
         "masks": result.masks.to_json() if result.masks is not None else None,
         "errors": result.errors,
@@ -84,6 +86,8 @@ def _lines(result: Result) -> Iterator[tuple[str, str]]:
     for entry in result.normal_form:
         yield "entry", entry.name
         yield from (("form", f"  {line}") for line in entry.lines())
+    if result.example is not None:
+        yield "example", f"example  {result.example}"
     for verdict in result.verdicts:
         yield from _verdict_lines(verdict)
     if result.verdicts and not result.has_second:

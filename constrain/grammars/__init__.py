@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._limits import Limits
+from .._limits import Limits, timed
 from ..automata.compiled import Grammar
 from ..schema.report import Report
 from ..vocabulary import Vocabulary
@@ -20,7 +20,8 @@ def compile_lark_text(text: str, vocab: Vocabulary | None, start: str, limits: L
     from .lark_reader import compile_text
 
     report = Report()
-    built, symbols = compile_text(text, vocab, start, limits, report)
+    with timed(limits):
+        built, symbols = compile_text(text, vocab, start, limits, report)
     return Grammar(built.root, vocab, report=report, limits=limits, symbols=symbols)
 
 
@@ -28,7 +29,8 @@ def compile_gbnf_text(text: str, vocab: Vocabulary | None, root: str, limits: Li
     from .gbnf import compile_text
 
     report = Report()
-    built, symbols = compile_text(text, vocab, root, limits, report)
+    with timed(limits):
+        built, symbols = compile_text(text, vocab, root, limits, report)
     return Grammar(built.root, vocab, report=report, limits=limits, symbols=symbols)
 
 
@@ -36,5 +38,6 @@ def compile_tag_spec(spec: Any, vocab: Vocabulary | None, whitespace: str, limit
     from .structural_tags import compile_spec
 
     report = Report()
-    built, symbols = compile_spec(spec, vocab, whitespace, limits, report)
+    with timed(limits):
+        built, symbols = compile_spec(spec, vocab, whitespace, limits, report)
     return Grammar(built.root, vocab, report=report, limits=limits, symbols=symbols)

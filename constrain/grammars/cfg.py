@@ -1,7 +1,7 @@
 """Context-free grammars, in whatever notation, to nodes of the engine.
 
-The engine reads from the left with parallel threads, so ambiguity is no trouble; a rule that begins with itself would call
-itself for ever. The way of a grammar:
+The engine reads from the left with parallel threads, so ambiguity is no trouble; a rule that begins with itself would
+call itself for ever. The way of a grammar:
 
     check        every name is defined; what is not used, or has no words, is noted
     fold         rules that are regular by themselves go into those that use them (`expressions`)
@@ -25,6 +25,7 @@ from .._limits import Limits
 from ..automata.grammar import Call, Frame, Layout, LayoutState, Lexeme, Node, Select
 from ..schema.report import Report
 from .expressions import Alt, Expr, Ref, Repeat, Seq, fold, references
+from .graphs import components, productive, with_empty_words
 from .leaves import Leaves
 from .machines import Letter, Machine, deterministic, letters_of, loop_at_the_end, trimmed, without_empty
 
@@ -86,19 +87,19 @@ class _Compiler:
         if len(order) > self.limits.max_nodes:
             raise LimitError("max_nodes", self.limits.max_nodes, "rules of a grammar")
         machines = {name: self.leaves.machine(expr) for name, expr in self.folded(order).items()}
-        nullable = self.skip_empty(machines)
-        left_out = machines.keys() - _productive(machines) - nullable
+        nullable = with_empty_words(machines)
+        left_out = machines.keys() - productive(machines) - nullable
         for name in [name for name in machines if name in left_out]:
             self.note(self.rules[name], "has no words and is left out")
         if self.start in left_out:
             name, at = self.rules[self.start].name, self.rules[self.start].at
-            raise GrammarError(f"rule {name!r} has no words: each of its alternatives needs itself", self.text, at)
+            raise GrammarError(f"rule {name!r} has no words: no text can be made from it", self.text, at)
         # from here on letters stand for non-empty words, so it is asked anew what has any
         machines = {name: without_empty(deterministic(machine)) for name, machine in machines.items()}
-        productive = _productive(machines)
+        inhabited = productive(machines)
         for machine in machines.values():
-            _drop_letters(machine, lambda letter: isinstance(letter, str) and letter not in productive)
-        self.machines = {name: trimmed(machine) for name, machine in machines.items() if name in productive}
+            _drop_letters(machine, lambda letter: isinstance(letter, str) and letter not in inhabited)
+        self.machines = {name: trimmed(machine) for name, machine in machines.items() if name in inhabited}
         if self.start not in self.machines:
             return Built(None, True)
         self.solve_left_recursion()
@@ -141,31 +142,6 @@ class _Compiler:
         used = {name: [ref.name for ref in references(expr)] for name, expr in found.items()}
         return {name: found[name] for component in components([self.start], used) for name in component}
 
-    # Words -----------------------------------------------------------------------------------------------------------
-
-    def skip_empty(self, machines: dict[str, Machine]) -> set[str]:
-        """Rules that may be empty; silent moves are added around their letters."""
-
-        def holds(name: str, found: set[str]) -> bool:
-            machine = machines[name]
-            reached = set(machine.closure((0,)))
-            todo = list(reached)
-            while todo:
-                state = todo.pop()
-                for letter, targets in machine.edges[state].items():
-                    if isinstance(letter, str) and letter in found:
-                        more = machine.closure(targets) - reached
-                        reached |= more
-                        todo.extend(more)
-            return not reached.isdisjoint(machine.final)
-
-        nullable = _fixpoint(machines, holds)
-        for machine in machines.values():
-            for source, letter, target in list(machine.moves()):
-                if isinstance(letter, str) and letter in nullable:
-                    machine.silent[source].add(target)
-        return nullable
-
     # Left recursion --------------------------------------------------------------------------------------------------
 
     def solve_left_recursion(self) -> None:
@@ -180,8 +156,8 @@ class _Compiler:
     def solve(self, component: list[str]) -> None:
         """Rules that begin with each other: X = (what does not begin so) then any of what may follow each finished one.
 
-        With X = Y a | b and so on, a left-linear system, the words of X begin with some b of the component; when a rule Y
-        is finished there, what follows Y at the beginning of a rule Z finishes Z in turn, until X is finished.
+        With X = Y a | b and so on, a left-linear system, the words of X begin with some b of the component; when a rule
+        Y is finished there, what follows Y at the beginning of a rule Z finishes Z in turn, until X is finished.
         """
         members = set(component)
         size = sum(self.machines[name].size for name in component)
@@ -236,7 +212,7 @@ class _Compiler:
         """Rules to write out next; none of them uses another."""
         uses = Counter(letter for m in self.machines.values() for _, letter, _ in m.moves() if isinstance(letter, str))
         calls = {name: {x for x in letters_of(m) if isinstance(x, str)} for name, m in self.machines.items()}
-        growth = {name: (uses[name] - 1) * machine.size for name, machine in self.machines.items()}
+        growth = {name: (uses[name] - (name != self.start)) * m.size for name, m in self.machines.items()}
         users: dict[str, list[str]] = {name: [] for name in self.machines}
         for user, called in calls.items():
             for name in called:
@@ -317,84 +293,4 @@ def _written_out(machine: Machine, machines: Mapping[str, Machine], chosen: set[
             for final in inner.final:
                 result.silent[base + final].add(target)
     _drop_letters(result, lambda letter: isinstance(letter, str) and letter in chosen)
-    return result
-
-
-def _productive(machines: Mapping[str, Machine]) -> set[str]:
-    """Rules that have words."""
-
-    def holds(name: str, found: set[str]) -> bool:
-        machine = machines[name]
-        seen = {0}
-        todo = [0]
-        while todo:
-            state = todo.pop()
-            following = set(machine.silent[state])
-            for letter, targets in machine.edges[state].items():
-                if not isinstance(letter, str) or letter in found:
-                    following |= targets
-            todo.extend(following - seen)
-            seen |= following
-        return not seen.isdisjoint(machine.final)
-
-    return _fixpoint(machines, holds)
-
-
-def _fixpoint(machines: Mapping[str, Machine], holds: Callable[[str, set[str]], bool]) -> set[str]:
-    """The least set of rules with holds(rule, set); those that rules depend on come first in `machines`."""
-    users: dict[str, list[str]] = {name: [] for name in machines}
-    for name, machine in machines.items():
-        for letter in letters_of(machine):
-            if isinstance(letter, str):
-                users[letter].append(name)
-    found: set[str] = set()
-    todo = list(reversed(machines))
-    waiting = set(todo)
-    while todo:
-        name = todo.pop()
-        waiting.discard(name)
-        if name not in found and holds(name, found):
-            found.add(name)
-            for user in users[name]:
-                if user not in found and user not in waiting:
-                    waiting.add(user)
-                    todo.append(user)
-    return found
-
-
-def components(starts: list[str], edges: Mapping[str, list[str]]) -> list[list[str]]:
-    """Strongly connected components of what `starts` lead to, each after those that it leads to (Tarjan)."""
-    numbers: dict[str, int] = {}
-    low: dict[str, int] = {}
-    stack: list[str] = []
-    on_stack: set[str] = set()
-    result: list[list[str]] = []
-    for first in starts:
-        if first in numbers:
-            continue
-        numbers[first] = low[first] = len(numbers)
-        stack.append(first)
-        on_stack.add(first)
-        todo = [(first, iter(edges[first]))]
-        while todo:
-            name, following = todo[-1]
-            for other in following:
-                if other not in numbers:
-                    numbers[other] = low[other] = len(numbers)
-                    stack.append(other)
-                    on_stack.add(other)
-                    todo.append((other, iter(edges[other])))
-                    break
-                if other in on_stack:
-                    low[name] = min(low[name], numbers[other])
-            else:
-                todo.pop()
-                if todo:
-                    low[todo[-1][0]] = min(low[todo[-1][0]], low[name])
-                if low[name] == numbers[name]:
-                    component: list[str] = []
-                    while not component or component[-1] != name:
-                        component.append(stack.pop())
-                    on_stack.difference_update(component)
-                    result.append(component[::-1])
     return result

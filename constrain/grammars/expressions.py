@@ -8,9 +8,9 @@
     Embed       a node of the engine, such as a JSON value under a schema
     Seq, Alt, Repeat
 
-The functions that make them fold neighbours: a sequence, choice or repetition of regular parts is regular again, so what
-the engine sees as one lexeme is as long as it can be, however the notation cuts it. Nothing here recurses: notations may
-nest as deep as `Limits.max_depth` says.
+The functions that make them fold neighbours: a sequence, choice or repetition of regular parts is regular again, so
+what the engine sees as one lexeme is as long as it can be, however the notation cuts it. Nothing here recurses:
+notations may nest as deep as `Limits.max_depth` says.
 """
 
 from __future__ import annotations

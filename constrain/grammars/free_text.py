@@ -112,7 +112,8 @@ class FreeText:
     def until(
         self, ends: Collection[str], others: Collection[str], excluded: Collection[str], cut: int | None = None
     ) -> Expr:
-        """Text up to and with the first of `ends`, none of `others` before it and none of `excluded` in what precedes it.
+        """Text up to and with the first of `ends`, none of `others` before it and none of `excluded` in what precedes
+        it.
 
         cut: only control tokens that begin so early in an end.
         """

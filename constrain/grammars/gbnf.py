@@ -4,9 +4,9 @@ r"""Reader of GBNF, the grammar notation of llama.cpp (grammars/README.md of tha
     ws    ::= ( " " | "\n" )*                       groups may run over lines
     think ::= <think> !</think>* </think>           control tokens, by name or as <[id]>
 
-Escapes are \n \r \t \\ \" \[ \] \- \xNN \uNNNN \UNNNNNNNN and name code points; `.` is any character. A line break ends a
-rule only where the next rule begins: that llama.cpp wants `|` before it is not asked for. A rule that is defined twice
-counts as it was last defined, as there.
+Escapes are \n \r \t \\ \" \[ \] \- \xNN \uNNNN \UNNNNNNNN and name code points; `.` is any character. A line break ends
+a rule only where the next rule begins: that llama.cpp wants `|` before it is not asked for. A rule that is defined
+twice counts as it was last defined, as there.
 """
 
 from __future__ import annotations

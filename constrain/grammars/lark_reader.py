@@ -1,7 +1,7 @@
 """Grammars in the language of Lark, from the trees of the `lark` package to rules.
 
-A terminal stands for the whole regular language of its pattern: which of its words a lexer would prefer is no matter, and
-neither are priorities. Ignored text may stand before, between and after terminals.
+A terminal stands for the whole regular language of its pattern: which of its words a lexer would prefer is no matter,
+and neither are priorities. Ignored text may stand before, between and after terminals.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from .._errors import GrammarError, LimitError
-from .._limits import Limits
+from .._limits import Limits, check_time
 from ..languages import syntax
 from ..languages.parser import parse
 from ..languages.pattern import compile_node
 from ..schema.report import Report
 from ..vocabulary import Vocabulary
 from .cfg import Built, Rule, compile_rules
-from .expressions import EMPTY, Expr, Language, Ref, choice, literal, regular, repetition, sequence
+from .expressions import EMPTY, Expr, Language, Ref, choice, regular, repetition, sequence
 from .lark_extensions import Extension
 from .lark_source import Definition, LarkSource
 from .tokens import Tokens
@@ -35,7 +35,7 @@ T = TypeVar("T")
 def compile_text(
     text: str, vocab: Vocabulary | None, start: str, limits: Limits, report: Report
 ) -> tuple[Built, frozenset[int]]:
-    """The grammar, and the control tokens that it names. Raises GrammarError, LimitError; ImportError without `lark`."""
+    """The grammar, and the control tokens that it names. Raises GrammarError, LimitError; ImportError without lark."""
     if not isinstance(text, str):
         raise GrammarError(f"a grammar must be text, not {type(text).__name__}")
     if len(text) > limits.max_source_bytes:
@@ -65,7 +65,9 @@ class _Reader:
     def rules(self, start: str) -> dict[str, Rule]:
         for definition in self.source.terminals:
             self.announce(definition)
-            self.found[definition.name] = Rule(definition.name, self.terminal(definition), definition.at)
+            # other terminals have it written out, so only the text knows of its uses
+            at = None if self.source.is_used(definition.name) else definition.at
+            self.found[definition.name] = Rule(definition.name, self.terminal(definition), at)
         if self.source.ignored:
             parts = [self.found.pop(name).expr for name in dict.fromkeys(self.source.ignored)]
             for name, part in zip(dict.fromkeys(self.source.ignored), parts, strict=True):
@@ -86,6 +88,7 @@ class _Reader:
             name, (template, arguments) = list(self.instances.items())[done]
             self.found[name] = Rule(name, self.rule(template.tree, arguments))
             done += 1
+            check_time()
             if done > self.limits.max_nodes:
                 raise LimitError("max_nodes", self.limits.max_nodes, f"uses of the template {template.name!r}")
         if start not in self.found:
@@ -139,8 +142,8 @@ class _Reader:
         try:
             found = PrepareLiterals().transform(tree).children[0]
         except (LarkError, AssertionError, ValueError) as error:
-            reason = str(error).strip().splitlines()[0] if str(error).strip() else "two single characters are needed"
-            raise self.source.fail(reason, at) from None
+            reason = str(getattr(error, "orig_exc", error)).strip() or "a range needs two single characters"
+            raise self.source.fail(reason.splitlines()[0], at) from None
         if isinstance(found, PatternStr) and not found.flags:
             if any("\ud800" <= char <= "\udfff" for char in found.value):
                 raise self.source.fail("a surrogate is no character", at)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pkgutil
 from collections.abc import Mapping
-from re import MULTILINE, escape
+from re import MULTILINE, Match, escape
 from re import compile as compile_re
 from typing import Any, NamedTuple
 
@@ -27,7 +27,7 @@ _NAMED = compile_re(r"'(\w+)'|: (\w+)\)?$|\((\w+)\)$")
 
 
 class Definition(NamedTuple):
-    """name; params: of a template; tree: None where it was only declared; at: position in the source, None if imported."""
+    """params: of a template. tree: None where it is only declared. at: position in the source; None if imported."""
 
     name: str
     params: tuple[str, ...]
@@ -37,7 +37,8 @@ class Definition(NamedTuple):
 
 
 class LarkSource:
-    """rules, terminals, ignored: what `lark` finds in `text`; extensions: by the names of the rules that stand for them.
+    """rules, terminals, ignored: what `lark` finds in `text`; extensions: by the names of the rules that stand for
+    them.
 
     Raises GrammarError, LimitError; ImportError without the package.
     """
@@ -77,7 +78,10 @@ class LarkSource:
             cause = error if isinstance(error, UnexpectedInput) else error.__context__
             if isinstance(cause, UnexpectedInput):
                 at = self._extended.position(cause.pos_in_stream or 0)
-                raise self.fail(_reason(error).split(", at line")[0].split(" at line")[0], at) from None
+                reason = _reason(error).split(", at line")[0].split(" at line")[0]
+                if reason.startswith("Unexpected token"):
+                    reason = f"unexpected {str(getattr(cause, 'token', '')) or 'end'!r}"
+                raise self.fail(reason, at) from None
             reason = _reason(error)
             named = _NAMED.search(reason)
             raise self.fail(reason, self.used_at(next(filter(None, named.groups()))) if named else None) from None
@@ -94,8 +98,15 @@ class LarkSource:
 
     def used_at(self, name: str) -> int | None:
         """Where a name is used, else where it is defined."""
-        found = compile_re(rf"(?<![\w<]){escape(name)}(?!\w)(?![ \t]*:)").search(self.text)
+        found = self._use(name)
         return found.start() if found else self._defined_at(name)
+
+    def is_used(self, name: str) -> bool:
+        """Whether a name stands anywhere but where it is defined."""
+        return self._use(name) is not None
+
+    def _use(self, name: str) -> Match[str] | None:
+        return compile_re(rf"(?<![\w<]){escape(name)}(?!\w)(?![ \t]*[.:])").search(self.text)
 
     def _defined_at(self, name: str) -> int | None:
         if name in self.extensions:

@@ -7,9 +7,10 @@ letter, a lexeme that all rules share. A part whose automaton would be large is 
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .._errors import LimitError
-from .._limits import Limits
+from .._limits import Limits, check_time
 from ..automata.grammar import Lexeme
 from ..languages import syntax
 from ..languages.dfa import DFA
@@ -19,7 +20,7 @@ from ..languages.utf8 import finish
 from .expressions import Alt, Embed, Expr, Language, Ref, Regular, Repeat, Seq, Symbol, Words
 from .machines import Letter, Machine
 
-__all__ = ["Leaves", "consuming"]
+__all__ = ["Leaves", "consuming", "without_nul"]
 
 _NARROW = 64
 """Moves up to which an automaton is written out as edges: a layout looks at its edges one by one."""
@@ -91,6 +92,7 @@ class Leaves:
         return result
 
     def new_state(self, machine: Machine) -> int:
+        check_time()
         if machine.size > self.limits.max_states:
             raise LimitError("max_states", self.limits.max_states, "states of one rule of a grammar")
         return machine.state()
@@ -105,7 +107,9 @@ class Leaves:
             if leaf.nullable:
                 machine.silent[source].add(target)
         elif isinstance(leaf, Words):
-            machine.add(source, Lexeme(words=leaf.words), target)
+            words = tuple(word for word in leaf.words if 0 not in word)
+            if words:
+                machine.add(source, Lexeme(words=words), target)
         else:
             assert isinstance(leaf, Language)
             self.add_language(machine, source, leaf.dfa, leaf.min_chars, leaf.max_chars, target)
@@ -146,6 +150,7 @@ class Leaves:
         self, machine: Machine, source: int, dfa: DFA, min_chars: int, max_chars: int | None, target: int
     ) -> None:
         """Add the words of `dfa` with min_chars to max_chars characters."""
+        dfa = without_nul(dfa)
         if min_chars <= 0 and not dfa.is_empty and dfa.labels[0] >= 0:
             machine.silent[source].add(target)
         if min_chars > 1 or max_chars is not None:
@@ -179,6 +184,34 @@ class Leaves:
         return self.letters[key]
 
 
+def without_nul(dfa: DFA) -> DFA:
+    """The words without the byte 0, which no token inside a constrained text has."""
+    if dfa.is_empty or (dfa.table[:, dfa.classes[0]] < 0).all():
+        return dfa
+    classes = dfa.classes.copy()
+    if (dfa.classes == dfa.classes[0]).sum() > 1:
+        classes[0] = dfa.table.shape[1]
+        table = np.concatenate([dfa.table, np.full((dfa.n_states, 1), -1, np.int32)], axis=1)
+    else:
+        table = dfa.table.copy()
+        table[:, classes[0]] = -1
+    table, labels = merge_equal(*trim(*_reachable(table, dfa.labels)))
+    return finish(classes, table, labels, None)
+
+
+def _reachable(table: NDArray[np.int32], labels: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """The states that the start leads to."""
+    order = [0]
+    numbers = np.full(len(labels) + 1, -1, np.int32)
+    numbers[0] = 0
+    for state in order:
+        for target in set(table[state].tolist()):
+            if target >= 0 and numbers[target] < 0:
+                numbers[target] = len(order)
+                order.append(target)
+    return np.where(table[order] >= 0, numbers[table[order]], -1).astype(np.int32), labels[order]
+
+
 def consuming(dfa: DFA) -> DFA:
     """The words of `dfa` but the empty one."""
     if dfa.is_empty or dfa.labels[0] < 0:
@@ -186,5 +219,5 @@ def consuming(dfa: DFA) -> DFA:
     start = np.where(dfa.table[:1] >= 0, dfa.table[:1] + 1, -1)
     table = np.concatenate([start, np.where(dfa.table >= 0, dfa.table + 1, -1)]).astype(np.int32)
     labels = np.concatenate([np.array([-1], np.int32), dfa.labels])
-    table, labels = merge_equal(*trim(table, labels))
+    table, labels = merge_equal(*trim(*_reachable(table, labels)))
     return finish(dfa.classes, table, labels, None)

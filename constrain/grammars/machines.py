@@ -1,11 +1,11 @@
 """Automata whose letters are bytes, control tokens, terminals and rules: the form of one rule while it is worked on.
 
 A letter is an int (a byte, or the edge of a control token), a str (a rule) or a node of the engine (compared by
-identity: a terminal, an embedded value). A letter stands for its non-empty words only; that it may also be empty is said
-by an empty move beside it. State 0 is the start.
+identity: a terminal, an embedded value). A letter stands for its non-empty words only; that it may also be empty is
+said by an empty move beside it. State 0 is the start.
 
-Two automata of one rule with the same words over letters give the same language whatever the letters stand for, so rules
-are made deterministic and minimal as if letters were characters.
+Two automata of one rule with the same words over letters give the same language whatever the letters stand for, so
+rules are made deterministic and minimal as if letters were characters.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
+from .._limits import check_time
 from ..automata.grammar import Node
 
 __all__ = [
@@ -124,6 +125,7 @@ def deterministic(machine: Machine) -> Machine:
     order = [start]
     result = Machine()
     for states in order:
+        check_time()
         number = result.state()
         if states & machine.final:
             result.final.add(number)
@@ -166,11 +168,12 @@ def quotient(machine: Machine) -> Machine:
     for source, _, target in machine.moves():
         before[target].add(source)
     sizes = {number: block.count(number) for number in set(block)}
-    ahead_of: dict[int, object] = {}
+    ahead_of: dict[int, frozenset[tuple[Letter, int]]] = {}
     dirty: Iterable[int] = range(machine.size)
     count = 2
     while dirty:
-        groups: dict[int, dict[object, list[int]]] = {}
+        check_time()
+        groups: dict[int, dict[frozenset[tuple[Letter, int]], list[int]]] = {}
         for state in dirty:
             ahead = frozenset((x, block[t]) for x, targets in machine.edges[state].items() for t in targets)
             groups.setdefault(block[state], {}).setdefault(ahead, []).append(state)
@@ -225,9 +228,9 @@ def loop_at_the_end(machine: Machine, name: str) -> Machine | None:
     """`machine`, the automaton of rule `name`, with calls of itself at its end made jumps to its start; None where
     there are none. It has neither silent moves nor the empty word.
 
-    A call that returns to a final state q may be such a jump if whatever can follow q can follow every final state: then
-    a word of the rule, and what can follow q, are together a word of the rule. That undoes recursion which only says
-    "and so on", also where the grammar is ambiguous about how it nests: e = n | e + e reads n (+ n)*.
+    A call that returns to a final state q may be such a jump if whatever can follow q can follow every final state:
+    then a word of the rule, and what can follow q, are together a word of the rule. That undoes recursion which only
+    says "and so on", also where the grammar is ambiguous about how it nests: e = n | e + e reads n (+ n)*.
     """
     calls = [(state, target) for state, letter, target in machine.moves() if letter == name]
     targets = {target for _, target in calls if target in machine.final}

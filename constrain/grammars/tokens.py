@@ -58,16 +58,16 @@ class Tokens:
     def all_but(self, tokens: Iterable[str | int], least: int, limits: Limits) -> Expr:
         """A run of tokens, at least `least` (0 or 1), that are none of these: text, and other control tokens.
 
-        Only control tokens can be left out, since the text of an ordinary one can be written with others. EOS ids end the
-        output and are never part of a run.
+        Only control tokens can be left out, since the text of an ordinary one can be written with others. EOS ids end
+        the output and are never part of a run.
         """
         excluded = list(tokens)
         if self.vocab is None:
             if not all(isinstance(token, str) for token in excluded):
                 raise ValueError("a token id needs a vocabulary")
             names = [syntax.text(str(token)) for token in excluded]
-            found = compile_node(syntax.alternatives(names), search=True, limits=limits)
-            return Language(difference(ANY_STRING, found, limits), min_chars=least)
+            named = compile_node(syntax.alternatives(names), search=True, limits=limits)
+            return Language(difference(ANY_STRING, named, limits), min_chars=least)
         ids = set()
         for token in excluded:
             found = self.identity(token)

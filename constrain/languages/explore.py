@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._errors import LimitError
-from .._limits import Limits
+from .._limits import Limits, check_time
 
 __all__ = ["explore"]
 
@@ -37,6 +37,7 @@ def explore(
     layers, rows = [], []
     count = 0
     while len(frontier):
+        check_time()
         count += len(frontier)
         if count > limits.max_states:
             raise LimitError("max_states", limits.max_states, what)

@@ -2,8 +2,9 @@
 
 A value other than 0 is d.ddd times a power of ten, with digits that neither begin nor end with 0. It is written plainly
 (`-12.50`), with any zeros behind the point, or normalised (`-1.250e+01`), with any zeros behind the mantissa and before
-the exponent. Zero has a sign of its own and any exponent. The automaton reads all values at once: its states are sets
-of places in their texts (a subset construction), where places that differ in nothing to come are the same.
+the exponent, or, where that is asked for, with the point of a mantissa elsewhere (`-125e-1`, `-0.0125e3`). Zero has a
+sign of its own and any exponent. The automaton reads all values at once: its states are sets of places in their texts
+(a subset construction), where places that differ in nothing to come are the same.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ _LONG = 13_000
 
 
 class _Texts:
-    def __init__(self, values: Iterable[int | Decimal], limits: Limits) -> None:
+    def __init__(self, values: Iterable[int | Decimal], wide: int, limits: Limits) -> None:
         self.start: set[Place] = set()
         for value in values:
             sign, digits, exponent = _scientific(value, limits)
@@ -50,14 +51,9 @@ class _Texts:
                     self._add(text, None)
                     self._add(text, _ANY)
                 continue
-            if exponent >= len(digits) - 1:
-                plain = digits.ljust(exponent + 1, "0")
-            elif exponent >= 0:
-                plain = f"{digits[: exponent + 1]}.{digits[exponent + 1 :]}"
-            else:
-                plain = f"0.{'0' * (-exponent - 1)}{digits}"
-            self._add(sign + plain, None)
-            self._add(sign + digits[0] + ("." + digits[1:] if digits[1:] else ""), exponent)
+            self._add(sign + _written(digits, exponent), None)
+            for place in range(-wide, wide + 1):
+                self._add(sign + _written(digits, place), exponent - place)
 
     def _add(self, text: str, exponent: int | None) -> None:
         self.start.add((_TEXT, text, "." in text, exponent))
@@ -123,13 +119,23 @@ class _Texts:
         return [(_ZERO, (_DIGITS, exponent, 0)), *steps] if read == 0 else steps
 
 
-def number_literals(values: Iterable[int | Decimal], limits: Limits | None = None) -> DFA:
-    """Every spelling of each of the values in the universe of bounded numbers. Raises LimitError past
-    limits.max_states states or digits.
+def number_literals(values: Iterable[int | Decimal], wide: int = 0, limits: Limits | None = None) -> DFA:
+    """Every spelling of each of the values in the universe of bounded numbers, `wide` as in magnitudes.within.
+
+    Raises LimitError past limits.max_states states or digits.
     """
     limits = limits or Limits()
-    texts = _Texts(values, limits)
+    texts = _Texts(values, wide, limits)
     return assemble(_CLASSES, frozenset(texts.start), texts.moves, texts.label, limits)
+
+
+def _written(digits: str, place: int) -> str:
+    """d.ddd times 10**place without exponent."""
+    if place >= len(digits) - 1:
+        return digits.ljust(place + 1, "0")
+    if place >= 0:
+        return f"{digits[: place + 1]}.{digits[place + 1 :]}"
+    return f"0.{'0' * (-place - 1)}{digits}"
 
 
 def _scientific(value: int | Decimal, limits: Limits) -> tuple[str, str, int]:

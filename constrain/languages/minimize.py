@@ -16,7 +16,8 @@ def merge_equal(
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """The minimal automaton of a trim one; state 0 stays state 0, the others keep the order of their first members.
 
-    Unless thorough, it comes back as it is where many rounds would find little to merge.
+    Where many rounds would find little to merge, only states with the same targets are merged, again and again; if
+    thorough, that is so only where rounds would take very long.
     """
     n = len(labels)
     if n < 2:
@@ -24,7 +25,7 @@ def merge_equal(
     refine = _refine_lists if table.size <= 1500 else _refine_arrays
     block = refine(table, labels, thorough)
     if block is None:
-        return table, labels
+        block = _alike(table, labels)
     count = int(block.max()) + 1
     if count == n:
         return table, labels
@@ -37,6 +38,22 @@ def merge_equal(
     block = np.append(block, count)  # the last entry answers target -1
     members = first[order]
     return rank[block[table[members]]], labels[members]
+
+
+def _alike(table: NDArray[np.int32], labels: NDArray[np.int32]) -> NDArray[np.int64]:
+    """Blocks of states that have the same label and targets, once such targets are taken for one."""
+    block = np.arange(len(labels))
+    count = len(labels)
+    for _ in range(64):
+        named = np.append(block, -1)
+        rows = np.ascontiguousarray(np.concatenate([labels[:, None], named[table]], axis=1))
+        whole = rows.view(np.dtype((np.void, rows.itemsize * rows.shape[1]))).reshape(-1)
+        block = np.unique(whole, return_inverse=True)[1].reshape(-1)
+        found = int(block.max()) + 1
+        if (count - found) * 100 < count:
+            break
+        count = found
+    return block
 
 
 def _refine_lists(table: NDArray[np.int32], labels: NDArray[np.int32], thorough: bool) -> NDArray[np.int64] | None:

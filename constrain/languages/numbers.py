@@ -8,8 +8,8 @@ than k zeros behind it before the first other digit; k is 20 where the bounds ha
 Membership is exactly by value.
 
 Divisors leave plain numbers only, as from left to right a remainder has no meaning under an exponent; in the "any"
-spelling powers of ten, such as 0.01, leave all exponents, and others without factors but 2 and 5 those of the multiples
-of the next power of ten. Integers are written -?(0|[1-9][0-9]*) in the "canonical" spelling;
+spelling powers of ten from 1e-20 to 1e20, such as 0.01, leave all exponents, and others without factors but 2 and 5
+those of the multiples of the next power of ten. Integers are written -?(0|[1-9][0-9]*) in the "canonical" spelling;
 "any" adds the other texts whose value is an integer (see decimal_steps for the longest that have an exponent).
 """
 
@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from decimal import Decimal
+from decimal import Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
 from math import gcd, lcm
@@ -28,16 +28,18 @@ from .decimal_steps import PLACES, steps_of_ten
 from .decimals import Bound, decimal_places
 from .dfa import DFA
 from .integers import integer_range
+from .literals import number_literals
 from .magnitudes import CLASSES, EXPONENT, FRACTION, INTEGER, MINUS, POINT, SIGN, START, ZERO, E, Side, within
 from .multiples import few_multiples, multiples
 from .operations import assemble, difference, intersect, minimal, union
 
-__all__ = ["Number", "number_language", "number_literal"]
+__all__ = ["PLACES", "Number", "number_language", "number_literal"]
 
 Number = int | float | Decimal | Fraction
 
 _SHORT, _WIDE = 4, 8
 """Significant digits of bounds up to which PLACES digits or zeros of a mantissa are told apart; else _WIDE."""
+_CONTEXT = Context(prec=20_000, Emax=10**9, Emin=-(10**9))
 _LONG = 13_000
 """Bits of the longest integer bound; about 3,900 digits, below what the interpreter refuses to print."""
 _FEW = 10_000
@@ -138,9 +140,9 @@ def _language(
             dfa = difference(dfa, multiples(divisor, False, limits), limits)
     if integer and low is None and high is None and step == 1 and not others and not excluded:
         dfa = replace(dfa, name="integer:any")
-    for value in sorted(excluded):
-        reach = wide if wide < 0 or limited else PLACES + abs(power or 0) + len(str(abs(value.numerator)))
-        dfa = difference(dfa, within((value, False), (value, False), reach, True, limits), limits)
+    if excluded:
+        reach = wide if wide < 0 or limited else PLACES + abs(power or 0) + max(len(str(abs(int(v)))) for v in excluded)
+        dfa = difference(dfa, number_literals(map(_decimal, sorted(excluded)), max(reach, 0), limits), limits)
     if (wide > 0 or kind == "fraction") and (low or high or excluded):
         return minimal(dfa)
     return dfa
@@ -190,10 +192,8 @@ def _integers(
             dfa = few
     for divisor in sorted(others):
         dfa = difference(dfa, multiples(divisor, True, limits), limits)
-    for value in sorted(excluded):
-        if value.denominator == 1:
-            dfa = difference(dfa, integer_range(value.numerator, value.numerator), limits)
-    return dfa
+    whole = [value.numerator for value in sorted(excluded) if value.denominator == 1]
+    return difference(dfa, number_literals(whole, limits=limits), limits) if whole else dfa
 
 
 def _fraction(value: Number, max_digits: int) -> Fraction:
@@ -207,6 +207,14 @@ def _fraction(value: Number, max_digits: int) -> Fraction:
         if value and abs(value.adjusted()) + abs(exponent) > 2 * max_digits:
             raise LimitError("max_states", max_digits, "digits of a bound")
     return Fraction(value)
+
+
+def _decimal(value: Fraction) -> int | Decimal:
+    """The same as an int or a Decimal; _fraction has seen to it that it is one."""
+    if value.denominator == 1:
+        return value.numerator
+    places = decimal_places(value, value.denominator.bit_length())
+    return Decimal(value.numerator * 10**places // value.denominator).scaleb(-places, _CONTEXT)
 
 
 def _joined(divisors: frozenset[Fraction], max_digits: int) -> Fraction | None:
@@ -223,7 +231,7 @@ def _least_common_multiple(a: Fraction, b: Fraction) -> Fraction:
 
 
 def _power(value: Fraction) -> int | None:
-    """The least k such that 10**k is a multiple of the value; None where there is none."""
+    """The least k such that 10**k is a multiple of the value; None where there is none, or it is far from 0."""
     place = [0, 0]
     for i, factor in enumerate((2, 5)):
         numerator, denominator = value.numerator, value.denominator
@@ -232,7 +240,7 @@ def _power(value: Fraction) -> int | None:
         while denominator % factor == 0:
             denominator, place[i] = denominator // factor, place[i] - 1
         value = Fraction(numerator, denominator)
-    return max(place) if value == 1 else None
+    return max(place) if value == 1 and abs(max(place)) <= PLACES else None
 
 
 def _is_power(value: Fraction) -> bool:

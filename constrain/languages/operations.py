@@ -233,19 +233,19 @@ def label_product(dfas: Sequence[DFA], labeller: Callable[[frozenset[int]], int]
     return _product((ANY_STRING, *dfas), 1, label, limits or Limits())
 
 
-def with_labels(dfa: DFA, kept: set[int], limits: Limits | None = None) -> DFA:
-    """The words of `dfa` that have one of the labels, which they keep."""
-    return _product((dfa,), 1, lambda found: found[0] if found[0] in kept else -1, limits or Limits())
-
-
 def relabel(dfa: DFA, labels: NDArray[Any], name: str | None = None) -> DFA:
     """`dfa` with other labels of its states, and without what then leads nowhere."""
     return _finished(dfa.classes, dfa.table, labels.astype(np.int32), name)
 
 
 def minimal(dfa: DFA) -> DFA:
-    """`dfa` with all equal states merged; products leave that where it seems not to pay."""
+    """`dfa` with equal states merged, more thoroughly than products do."""
     return finish(dfa.classes, *merge_equal(dfa.table, dfa.labels, thorough=True), dfa.name)
+
+
+def with_labels(dfa: DFA, kept: set[int], limits: Limits | None = None) -> DFA:
+    """The words of `dfa` that have one of the labels, which they keep."""
+    return _product((dfa,), 1, lambda found: found[0] if found[0] in kept else -1, limits or Limits())
 
 
 def is_subset(a: DFA, b: DFA, limits: Limits | None = None) -> bool:

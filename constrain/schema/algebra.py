@@ -17,7 +17,7 @@ from .._errors import LimitError, SchemaError
 from .._limits import Limits, check_time
 from . import numbers as num
 from .counting import Counting, counting
-from .forms import Contains, Form, Goal, Items, Kind, Members, Rule, Some
+from .forms import MAX_OBLIGATIONS, Contains, Form, Goal, Items, Kind, Members, Rule, Some
 from .goals import Goals, canonical, fields
 from .signals import InProgress, Refusal
 from .strings import Lexicon
@@ -251,6 +251,8 @@ class Algebra:
         if (new or names) and not self._surely_kept(a, new, names):
             declared = {key: self.member(a, key) for key in sorted(known, key=[*a.declared, *known].index)}
             some = dict.fromkeys((*a.some, Some(new, names, known)))
+            if len(some) > MAX_OBLIGATIONS:
+                raise Refusal(f"would need more than {MAX_OBLIGATIONS} members that break rules about undeclared ones")
             ways.append(replace(a, declared=declared, some=tuple(some), tags=None, undeclared=None))
         ways += [self._keeping(a, some) for some in b.some if some not in a.some]
         return ways

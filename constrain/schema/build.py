@@ -14,8 +14,19 @@ from functools import lru_cache
 from typing import Any
 
 from .._limits import timed
-from ..automata.grammar import ArrayShape, Frame, Lazy, Lexeme, Node, ObjectShape, Select, Skin, Union, Variant
-from ..automata.json_layouts import distinct_layout, with_obligations
+from ..automata.grammar import (
+    ArrayShape,
+    Frame,
+    Layout,
+    Lazy,
+    Lexeme,
+    Node,
+    ObjectShape,
+    Select,
+    Union,
+    Variant,
+)
+from ..automata.json_layouts import with_obligations
 from ..languages import operations
 from ..languages.dfa import DFA
 from ..languages.operations import ANY_STRING
@@ -26,9 +37,9 @@ from .goals import fields
 from .keys import MOST_KEYS, Choice
 from .normal import Normaliser
 from .notation import QUOTE, Notation, json_notation
-from .strings import Strings, encodable, encoded, of_words
+from .strings import Strings, encodable, encoded
 
-__all__ = ["Builder"]
+__all__ = ["Builder", "obliged"]
 
 _LITERALS = ((FALSE, b"false"), (NULL, b"null"), (TRUE, b"true"))
 _NUMERIC = b"-0123456789"
@@ -55,10 +66,11 @@ class Builder:
 
     def node(self, goal: Goal) -> Node:
         """The node of an inhabited goal."""
-        with self.lock, timed(self.normaliser.document.limits):
+        with self.lock:
             node = self._nodes.get(goal)
             if node is None:
-                nodes = self._alternatives(self.normaliser.settled(goal))
+                with timed(self.normaliser.document.limits):
+                    nodes = self._alternatives(self.normaliser.settled(goal))
                 assert nodes, "only inhabited goals have nodes"
                 node = self._nodes[goal] = nodes[0] if len(nodes) == 1 else Union(tuple(nodes))
             return node
@@ -87,9 +99,9 @@ class Builder:
         if (form.numbers.values or form.numbers.clauses) and not self.normaliser.numerals.is_empty(form.numbers):
             number = self._numbers.get(form.numbers)
             if number is None:
-                finite = self.normaliser.repeats.met and not self.normaliser.repeats.endless_numbers(form.numbers)
                 dfa = self.notation.number(self.normaliser.numerals.automaton(form.numbers))
-                number = self._numbers[form.numbers] = Lexeme(dfa=dfa, finite=finite)
+                count = self.normaliser.repeats.count_numbers(form.numbers) if self.normaliser.repeats.met else 0
+                number = self._numbers[form.numbers] = Lexeme(dfa=dfa, values=count)
             nodes.append(number)
         return nodes
 
@@ -99,13 +111,11 @@ class Builder:
 
     def objects(self, form: Form) -> list[Node]:
         inhabited = self.normaliser.emptiness.members
-        return [self._object(members) for members in form.objects if inhabited(members)]
-
-    def _object(self, members: Members) -> Node:
-        layout = self.notation.object_layout
-        return Frame(
-            with_obligations(layout, len(members.some)) if members.some else layout, self.shape(members, self.later)
-        )
+        return [
+            Frame(obliged(self.notation.object_layout, members), self.shape(members, self.later))
+            for members in form.objects
+            if inhabited(members)
+        ]
 
     # strings
 
@@ -141,9 +151,10 @@ class Builder:
         inhabited = self.normaliser.emptiness.inhabited
         if items.contains or items.automaton is not None:
             automaton = self.normaliser.algebra.counting(items)
+            layout = self.notation.array_layout
             if items.unique is None:
-                return Frame(unrolled(self.notation.array_layout, automaton, inhabited, self.later))
-            layout = unrolled(self.notation.array_layout, automaton, inhabited, self.later, Select.ITEM)
+                return Frame(unrolled(layout, automaton, inhabited, self.later))
+            layout = unrolled(layout, automaton, inhabited, self.later, Select.ITEM)
             return Frame(layout, ArrayShape(unique=True, endless=True))
         if self.normaliser.repeats.is_of_strings(items):
             return self._distinct_strings(items)
@@ -166,27 +177,13 @@ class Builder:
         return Frame(self.notation.array_layout, shape)
 
     def _distinct_strings(self, items: Items) -> Node:
-        """An array of different strings: an object of keys alone."""
+        """An array of different strings."""
         strings = self.normaliser.form(items.rest).strings
-        if self.notation.keys is Skin.RAW:
-            # what is written raw is not empty
-            strings = self.normaliser.lexicon.minus(strings, of_words(("",)))
-        words = tuple(sorted(encoded(strings.words)))
         clauses = replace(strings, words=frozenset())
         extra = self.normaliser.lexicon.whole(clauses) if strings.clauses else None
-        nothing = Lexeme(words=(b"",))
-        shape = ObjectShape(
-            words,
-            (nothing,) * len(words),
-            (False,) * len(words),
-            None,
-            extra if extra is not None and not extra.is_empty else None,
-            (nothing,),
-            items.low,
-            items.high,
-            self.notation.keys,
-        )
-        return Frame(distinct_layout(self.notation.array_layout, self.notation.keys, self.notation.quote), shape)
+        if extra is not None and extra.is_empty:
+            extra = None
+        return self.notation.distinct(tuple(sorted(encoded(strings.words))), extra, items.low, items.high)
 
     # objects
 
@@ -200,7 +197,7 @@ class Builder:
         for key in (*members.declared, *members.required):
             if key not in order and encodable(key):
                 order[key] = normaliser.variants(members, key)
-        if extra is not None and extra is not ANY_STRING:
+        if extra is not None and extra is not ANY_STRING and extra is not normaliser.lexicon.keys:
             finite = words(extra, MOST_KEYS + len(order))
             if finite is not None:
                 for word in finite:
@@ -238,11 +235,16 @@ class Builder:
             max(members.low, 0),
             members.high,
             self.notation.keys,
-            variants=tuple(tables[1:]),
+            tuple(tables[1:]),
         )
         if normaliser.repeats.met:
             shape.endless = tuple(normaliser.repeats.endless(order[key][0]) for key in kept)
         return shape
+
+
+def obliged(layout: Layout, members: Members) -> Layout:
+    """The layout of an object, with its obligations."""
+    return with_obligations(layout, len(members.some)) if members.some else layout
 
 
 def first_bytes(goal: Goal) -> frozenset[int] | None:

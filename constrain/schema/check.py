@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from decimal import Decimal
+from math import isfinite
 from typing import Any
 from urllib.parse import urldefrag
 
@@ -207,6 +208,18 @@ def _type(state: _Scan, location: Location, keyword: str, value: Any) -> None:
 def _enum(state: _Scan, location: Location, keyword: str, value: Any) -> None:
     if not isinstance(value, list):
         raise location.error(keyword, f"must be an array of values, not {_shown(value)}")
+    _value(state, location, keyword, value)
+
+
+def _value(state: _Scan, location: Location, keyword: str, value: Any) -> None:
+    """A value to compare with: all its numbers must be numbers."""
+    todo = [value]
+    while todo:
+        one = todo.pop()
+        if isinstance(one, (list, dict)):
+            todo.extend(one.values() if isinstance(one, dict) else one)
+        elif isinstance(one, (float, Decimal)) and not isfinite(one):
+            raise location.error(keyword, f"{one} is not a JSON number")
 
 
 def _count(state: _Scan, location: Location, keyword: str, value: Any) -> None:
@@ -272,6 +285,8 @@ def _format(state: _Scan, location: Location, keyword: str, value: Any) -> None:
 
 def _reference(state: _Scan, location: Location, keyword: str, value: Any) -> None:
     _string(state, location, keyword, value)
+    if keyword == "$recursiveRef" and location.scope.draft == Draft.D2020:
+        state.document.report.add(location.pointer, keyword, "note", "as in draft 2019-09: read as it was there")
     state.references.append((location, keyword))
 
 
@@ -326,7 +341,7 @@ _CHECKERS: dict[str, Callable[[_Scan, Location, str, Any], None]] = {
     "items": _items,
     "type": _type,
     "enum": _enum,
-    "const": lambda state, location, keyword, value: None,
+    "const": _value,
     "multipleOf": _marked_hard(_multiple),
     "uniqueItems": _marked_hard(_boolean),
     "required": _names,

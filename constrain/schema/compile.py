@@ -1,5 +1,4 @@
-"""`compile_schema`: from a schema to the node of its grammar; and its two halves, for schemas compiled more than once.
-"""
+"""`compile_schema`: from a schema to the node of its grammar; and the steps on the way, for who compiles more often."""
 
 from __future__ import annotations
 
@@ -80,22 +79,13 @@ def scanned(
     return document
 
 
-def normalised(
-    schema: Any, options: Options, draft: str | int | Draft | None, registry: Any, limits: Limits
-) -> tuple[Normaliser, Goal]:
-    """What a compilation starts from: the document, and the goal of its root."""
-    document = scanned(schema, draft=draft, registry=registry, limits=limits, openapi=options.openapi)
-    normaliser = Normaliser(document, options, limits, document.report)
-    return normaliser, normaliser.root
-
-
 def normalise(document: Document, options: Options, report: Report | None = None) -> Normaliser:
     """The normal forms of a document under some options, where it has a value at all; what only they can refuse is
     refused. report: for what the options make of the keywords, where it is not the document's.
 
     Raises SchemaError, UnsatisfiableError, LimitError.
     """
-    with _clear_errors(document):
+    with timed(document.limits), _clear_errors(document):
         normaliser = Normaliser(document, options, document.limits, report or document.report)
         root = normaliser.root
         if document.hard or options.lenient:
@@ -114,3 +104,12 @@ def _clear_errors(document: Document) -> Iterator[None]:
         raise SchemaError("", "$ref", "refers to itself without any structure in between") from None
     except RecursionError:
         raise LimitError("max_depth", document.limits.max_depth, "nesting of schemas about one value") from None
+
+
+def normalised(
+    schema: Any, options: Options, draft: str | int | Draft | None, registry: Any, limits: Limits
+) -> tuple[Normaliser, Goal]:
+    """What a compilation starts from: the document read, checked and indexed, and the goal of its root."""
+    document = scanned(schema, draft=draft, registry=registry, limits=limits, openapi=options.openapi)
+    normaliser = Normaliser(document, options, limits, document.report)
+    return normaliser, normaliser.root

@@ -16,7 +16,7 @@ from typing import Any
 from .._errors import LimitError, SchemaError
 from .._limits import Limits, timed
 from .compile import normalised
-from .forms import FALSE, NULL, TRUE, Contains, Form, Goal, Items, Kind, Members
+from .forms import FALSE, NULL, TRUE, Contains, Form, Goal, Items, Kind, Members, Rule
 from .normal import Normaliser
 from .numbers import Numbers
 from .options import Options
@@ -205,24 +205,35 @@ def _number_parts(numbers: Numbers) -> Iterator[dict[str, Any]]:
 
 def _object_parts(members: Members, refer: Callable[[Goal], str]) -> dict[str, Any]:
     """members: goal per declared key; required: keys; others: per schema that has a say, its patterns and what holds
-    for the rest; keys: what each key must be; min, max: number of members.
+    for the rest; keys: what each key must be; some: obligations, of each that a member not listed in `besides` fails
+    one of `keys` or what `others` say; min, max: number of members.
     """
     part: dict[str, Any] = {}
     if members.declared:
         part["members"] = {key: refer(goal) for key, goal in members.declared.items()}
     if members.required:
         part["required"] = list(members.required)
-    if members.rules:
+    part |= _rules(members.rules, members.names, refer)
+    if members.some:
+        part["some"] = [
+            {"besides": sorted(some.known), **_rules(some.rules, some.names, refer)} for some in members.some
+        ]
+    return part | _limits(members.low, members.high)
+
+
+def _rules(rules: tuple[Rule, ...], names: tuple[Goal, ...], refer: Callable[[Goal], str]) -> dict[str, Any]:
+    part: dict[str, Any] = {}
+    if rules:
         part["others"] = [
             {
                 **({"patterns": {p: refer(goal) for p, goal in rule.patterns}} if rule.patterns else {}),
                 "otherwise": refer(rule.otherwise),
             }
-            for rule in members.rules
+            for rule in rules
         ]
-    if members.names:
-        part["keys"] = [refer(goal) for goal in members.names]
-    return part | _limits(members.low, members.high)
+    if names:
+        part["keys"] = [refer(goal) for goal in names]
+    return part
 
 
 def _array_parts(items: Items, refer: Callable[[Goal], str]) -> dict[str, Any]:
@@ -285,6 +296,14 @@ def _member_lines(part: dict[str, Any]) -> Iterator[str]:
         yield f"{_shown(key)}: {name}{' (required)' if key in required else ''}"
     for key in required - part.get("members", {}).keys():
         yield f"{_shown(key)}: as others (required)"
+    yield from _rule_lines(part)
+    for some in part.get("some", ()):
+        besides = f" besides {_listed(some['besides'])}" if some["besides"] else ""
+        yield f"some member{besides} fails"
+        yield from (f"  {line}" for line in _rule_lines(some))
+
+
+def _rule_lines(part: dict[str, Any]) -> Iterator[str]:
     for rule in part.get("others", ()):
         yield from (f"keys matching {_shown(pattern)}: {name}" for pattern, name in rule.get("patterns", {}).items())
         yield f"other keys: {rule['otherwise']}"

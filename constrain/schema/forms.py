@@ -21,7 +21,20 @@ from . import numbers as num
 from . import strings as text
 from .document import Location
 
-__all__ = ["FALSE", "NULL", "TRUE", "Contains", "Form", "Goal", "Items", "Kind", "Members", "Rule", "Some"]
+__all__ = [
+    "FALSE",
+    "MAX_OBLIGATIONS",
+    "NULL",
+    "TRUE",
+    "Contains",
+    "Form",
+    "Goal",
+    "Items",
+    "Kind",
+    "Members",
+    "Rule",
+    "Some",
+]
 
 NULL, FALSE, TRUE = 1, 2, 4
 
@@ -73,6 +86,10 @@ class Rule:
 
     patterns: tuple[tuple[str, Goal], ...]
     otherwise: Goal
+
+
+MAX_OBLIGATIONS = 5
+"""Of one object; the engine has a table of values for each set of them."""
 
 
 @dataclass(frozen=True)

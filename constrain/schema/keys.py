@@ -126,11 +126,11 @@ class Keys:
 
     def _names(self, members: Members) -> DFA | None:
         """The keys that can be written and have a permitted name; None where any string is one."""
-        lexicon = self.normaliser.lexicon
+        written = self.normaliser.lexicon.keys
         if not members.names:
-            return lexicon.keys
+            return written
         names = self._language(members.names)
-        return names if lexicon.keys is None else operations.intersect(names, lexicon.keys, lexicon.limits)
+        return names if written is None else operations.intersect(names, written, self.normaliser.lexicon.limits)
 
     def _language(self, names: tuple[Goal, ...]) -> DFA:
         lexicon, form = self.normaliser.lexicon, self.normaliser.form

@@ -25,10 +25,10 @@ from ..automata.grammar import MANY_LABELS
 from . import numbers as num
 from . import strings as text
 from .algebra import Algebra
-from .dialect import ASSERTIONS
+from .dialect import ASSERTIONS, Draft
 from .document import Document, Location
 from .emptiness import Emptiness
-from .forms import FALSE, NULL, TRUE, Contains, Form, Goal, Items, Kind, Members, Rule
+from .forms import FALSE, MAX_OBLIGATIONS, NULL, TRUE, Contains, Form, Goal, Items, Kind, Members, Rule
 from .goals import Goals, fields
 from .keys import Choice, Keys
 from .options import Options
@@ -46,7 +46,6 @@ _OBJECT = frozenset(
 )
 _ARRAY = frozenset("items prefixItems additionalItems minItems maxItems uniqueItems contains".split())
 _BRANCHING = frozenset("anyOf oneOf if not dependencies dependentSchemas dependentRequired".split())
-_MAX_OBLIGATIONS = 5
 _UNEVALUATED = frozenset(("unevaluatedProperties", "unevaluatedItems"))
 
 
@@ -57,13 +56,15 @@ class Normaliser:
         self.document, self.options, self.report = document, options, report
         self.goals = Goals(document, limits)
         self.lexicon = text.Lexicon(limits, options.without, options.key_pattern)
-        self.numerals = num.Numerals(options.numbers, limits)
+        oldest = document.root.scope.draft == Draft.D4  # whose integers have no fraction and no exponent
+        self.numerals = num.Numerals("canonical" if oldest else options.numbers, limits)
         self.algebra = Algebra(self.goals, self.lexicon, self.numerals, limits)
         self.free_items = Items((), self.goals.all)
         self.free_members = Members()
         strings = self.lexicon.universe
         self.anything = Form(NULL | FALSE | TRUE, strings, num.ANY, (self.free_members,), (self.free_items,))
         self.emptiness = Emptiness(self)
+        self._settling: set[Goal] = set()
         self.keys = Keys(self)
         self.worlds = Worlds(self)
         self.repeats = Repeats(self)
@@ -443,11 +444,19 @@ class Normaliser:
         return self.keys.variants(self.algebra.member(members, key), breaking)
 
     def settled(self, goal: Goal) -> Form:
-        """The form with shapes that a grammar can run. SchemaError for what cannot be."""
+        """The form with shapes that a grammar can run. SchemaError for what cannot be, InProgress when it is being
+        settled further up.
+        """
         form = self.form(goal)
         arrays, objects = form.arrays, form.objects
         if any(shape.unique or shape.contains for shape in arrays):
-            arrays = tuple(settled for shape in arrays for settled in self._settle(shape))
+            if goal in self._settling:
+                raise InProgress
+            self._settling.add(goal)
+            try:
+                arrays = tuple(settled for shape in arrays for settled in self._settle(shape))
+            finally:
+                self._settling.remove(goal)
         if self.options.additional_properties is False and any(m.declared and not m.states_rest for m in objects):
             objects = tuple(map(self.closed, objects))
         return (
@@ -458,8 +467,8 @@ class Normaliser:
         """Refuse what registers cannot track (see ObjectShape.variants)."""
         _, choices = self.keys.undeclared(members, self.emptiness.inhabited)
         reason = ""
-        if len(members.some) > _MAX_OBLIGATIONS:
-            reason = f"more than {_MAX_OBLIGATIONS} negated rules about undeclared members of one object"
+        if len(members.some) > MAX_OBLIGATIONS:
+            reason = f"more than {MAX_OBLIGATIONS} negated rules about undeclared members of one object"
         elif len(choices) > MANY_LABELS:
             reason = f"more than {MANY_LABELS} kinds of undeclared members"
         if reason:
@@ -532,7 +541,7 @@ def _same(a: Location, b: Location) -> bool:
     return a.schema is b.schema and a.dynamic == b.dynamic
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=1024, typed=True)  # True is not 1 here
 def _bound(value: Any, exclusive: Any, sign: int) -> num.Bound | None:
     inclusive = None if value is None else (num.exact(value), exclusive is True)
     if exclusive is None or isinstance(exclusive, bool):

@@ -20,7 +20,8 @@ from .._limits import Limits, check_alternatives
 from ..languages import operations
 from ..languages.dfa import DFA
 from ..languages.literals import number_literals
-from ..languages.numbers import number_language, number_literal
+from ..languages.numbers import PLACES, number_language
+from ..languages.words import from_words
 
 __all__ = ["ANY", "INTEGERS", "NOTHING", "Clause", "Exact", "Numbers", "Numerals", "exact", "of_values"]
 
@@ -30,6 +31,8 @@ Bound = tuple[Exact, bool]
 
 _ENUMERABLE = 10_000
 _WIDE = Context(prec=20_000)
+_MANY, _NARROW = 64, 2
+"""Values beyond which fewer places of the point of a mantissa are told apart, as each place is a text of its own."""
 
 
 def exact(value: int | float | Decimal) -> Exact:
@@ -76,18 +79,22 @@ class Clause:
 
 @dataclass(frozen=True)
 class Numbers:
+    """whole: those of the values that are written as integers, because a schema asks for an integer."""
+
     values: frozenset[Exact] = frozenset()
     clauses: tuple[Clause, ...] = ()
+    whole: frozenset[Exact] = frozenset()
 
     def contains(self, x: Exact) -> bool:
         return x in self.values or any(c.holds(x) for c in self.clauses)
 
+    def is_whole(self, x: Exact) -> bool:
+        """Whether x, which must be among them, is written as integers are."""
+        return x in self.whole if x in self.values else all(c.kind for c in self.clauses if c.holds(x))
+
 
 NOTHING = Numbers()
 ANY = Numbers(clauses=(Clause(),))
-_MANY = 32
-"""Values beyond which their literals are read by one automaton made at once."""
-
 INTEGERS = Numbers(clauses=(Clause(kind=True),))
 
 
@@ -102,7 +109,7 @@ def meet(a: Numbers, b: Numbers) -> Numbers:
         return a
     values = {x for x in a.values if b.contains(x)} | {x for x in b.values if a.contains(x)}
     clauses = [met for x in a.clauses for y in b.clauses if (met := _meet_clauses(x, y)) is not None]
-    return _simplified(values, clauses)
+    return _simplified(values, {x for x in values if a.is_whole(x) or b.is_whole(x)}, clauses)
 
 
 def join(a: Numbers, b: Numbers) -> Numbers:
@@ -110,7 +117,7 @@ def join(a: Numbers, b: Numbers) -> Numbers:
         return a
     if b is ANY or a is NOTHING:
         return b
-    return _simplified(a.values | b.values, b.clauses, a.clauses)
+    return _simplified(a.values | b.values, _whole_in_both(a, b), b.clauses, a.clauses)
 
 
 def minus(a: Numbers, b: Numbers) -> Numbers:
@@ -122,8 +129,14 @@ def minus(a: Numbers, b: Numbers) -> Numbers:
     for clause in b.clauses:
         rest = meet(rest, _complement(clause))
     values.update(x for x in rest.values if x not in b.values)
+    whole = _whole_in_both(a, rest)
     clauses = [replace(c, excluded=c.excluded | {x for x in b.values if c.holds(x)}) for c in rest.clauses]
-    return _simplified(values, clauses)
+    return _simplified(values, whole, clauses)
+
+
+def _whole_in_both(a: Numbers, b: Numbers) -> set[Exact]:
+    """Values of either that are written as integers wherever they occur."""
+    return {x for x in a.whole | b.whole if (x in a.whole or x not in a.values) and (x in b.whole or x not in b.values)}
 
 
 def _complement(clause: Clause) -> Numbers:
@@ -167,16 +180,22 @@ def _crossed(clause: Clause) -> bool:
 
 
 def _simplified(
-    values: set[Exact] | frozenset[Exact], clauses: Iterable[Clause], simple: Iterable[Clause] = ()
+    values: set[Exact] | frozenset[Exact],
+    whole: set[Exact],
+    clauses: Iterable[Clause],
+    simple: Iterable[Clause] = (),
 ) -> Numbers:
-    """The union of all. simple: clauses of which none includes another."""
+    """The union of all. whole: among the values, those written as integers. simple: clauses of which none includes
+    another.
+    """
     kept = list(simple)
     for clause in clauses:
         check_alternatives(len(kept), "clauses of one language of numbers")
         if not any(other.includes(clause) for other in kept):
             kept = [other for other in kept if not clause.includes(other)]
             kept.append(clause)
-    values = {x for x in values if not any(c.holds(x) for c in kept)} if kept else values
+    if kept:
+        values = {x for x in values if not any((not c.kind or x in whole) and c.holds(x) for c in kept)}
     if not kept and not values:
         return NOTHING
     if not values and len(kept) == 1:
@@ -184,7 +203,7 @@ def _simplified(
             return ANY
         if kept[0] == INTEGERS.clauses[0]:
             return INTEGERS
-    return Numbers(frozenset(values), tuple(kept))
+    return Numbers(frozenset(values), tuple(kept), frozenset(whole.intersection(values)))
 
 
 def _is_integral(x: Exact) -> bool:
@@ -266,10 +285,15 @@ class Numerals:
 
     def automaton(self, numbers: Numbers) -> DFA:
         parts = [self.clause_automaton(c) for c in numbers.clauses]
-        if len(numbers.values) > _MANY:
-            parts.append(number_literals(sorted(numbers.values), self.limits))
-        else:
-            parts += [number_literal(x, self.spelling, self.limits) for x in sorted(numbers.values)]
+        free = sorted(numbers.values - numbers.whole if self.spelling == "canonical" else numbers.values)
+        if free:
+            wide = 0 if self.spelling == "canonical" else PLACES if len(free) <= _MANY else _NARROW
+            parts.append(number_literals(free, wide, self.limits))
+        if len(free) < len(numbers.values):
+            texts = [format(Decimal(x), "f") for x in numbers.whole]
+            parts.append(
+                from_words((text.encode() for text in [*texts, *(["-0"] if "0" in texts else [])]), self.limits)
+            )
         return reduce(lambda x, y: operations.union(x, y, self.limits), parts)
 
 

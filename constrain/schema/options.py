@@ -22,11 +22,8 @@ class Options:
     """Texts that no string value and no key contains: a notation has no way to write them."""
     key_pattern: str | None = None
     """An ECMA pattern that every key matches, for the same reason."""
-
-    @property
-    def is_json(self) -> bool:
-        """Whether values are written as JSON, not in a notation of bare keys."""
-        return self.key_pattern is None
+    json: bool = True
+    """Whether values are written as JSON: only so does the engine tell arrays and objects that are equal."""
 
     def __post_init__(self) -> None:
         _check("property_order", self.property_order, ("any", "schema"))

@@ -13,6 +13,8 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from .._errors import LimitError
+from .._limits import check_time
 from ..languages.operations import count_words
 from .counting import distinct
 from .forms import FALSE, NULL, TRUE, Goal, Items, Kind, Members
@@ -25,6 +27,9 @@ if TYPE_CHECKING:
     from .normal import Normaliser
 
 __all__ = ["Repeats"]
+
+_MANY = 1 << 40
+"""More numbers than any array has items."""
 
 _LONGEST = 256
 """Lengths beyond this are kept in a register rather than in the states of a key's automaton."""
@@ -45,9 +50,9 @@ class Repeats:
         automaton = None if shape.contains else distinct(shape, self._constants)
         if automaton is not None:
             return self._without(shape, automaton)
-        if not self.normaliser.options.is_json and not self.is_of_strings(shape):
+        if not self.normaliser.options.json and not self.is_of_strings(shape) and self._may_look_alike(shape):
             self.normaliser.refuse(
-                shape.unique, "uniqueItems", "in this notation only strings, or few values, can be told apart"
+                shape.unique, "uniqueItems", "outside JSON, only strings among strings can be told apart, and scalars"
             )
             return self._without(shape)
         if shape.contains:
@@ -73,7 +78,14 @@ class Repeats:
             return False
         form = self.normaliser.form(shape.rest)
         others = form.bits or form.objects or form.arrays or form.numbers.values or form.numbers.clauses
-        return not others and all(c.max is None or c.max <= _LONGEST for c in form.strings.clauses)
+        return not others and all(
+            c.max is None if not c.atoms else c.max is None or c.max <= _LONGEST for c in form.strings.clauses
+        )
+
+    def _may_look_alike(self, shape: Items) -> bool:
+        """Whether some item may be a string, an array or an object."""
+        forms = [self.normaliser.form(goal) for goal in (*shape.prefix, shape.rest)]
+        return any(form.objects or form.arrays or form.strings is not NO_STRINGS for form in forms)
 
     def endless(self, goal: Goal) -> bool:
         """Whether infinitely many values surely satisfy the goal."""
@@ -99,6 +111,12 @@ class Repeats:
         return not self.normaliser.numerals.is_empty(numbers) and any(
             c.low is None or c.high is None or not (c.multiples or c.kind) for c in numbers.clauses
         )
+
+    def count_numbers(self, numbers: Numbers) -> int:
+        """A bound on how many numbers are in the language, 0 for infinitely many."""
+        if self.endless_numbers(numbers):
+            return 0
+        return _MANY if numbers.clauses else len(numbers.values)
 
     def _endless_text(self, clause: Text) -> bool:
         if clause.max is not None:
@@ -140,12 +158,19 @@ class Repeats:
             return count_words(normaliser.lexicon.whole(form.strings), count) + len(form.numbers.values) >= count
         if not normaliser.emptiness.inhabited(goal):
             return False
+        if not (form.strings.clauses or form.strings.words or form.objects or form.arrays or form.numbers.clauses):
+            return form.bits.bit_count() + len(form.numbers.values) >= count
         node = Builder(normaliser).node(goal)
         values: set[object] = set()
-        for text in islice(Values(Oracle(node)).words(node), 16 * count + 256):
-            values.add(value_of(text))
-            if len(values) >= count:
-                return True
+        try:
+            for text in islice(Values(Oracle(node)).words(node), 16 * count + 256):
+                check_time()
+                values.add(value_of(text))
+                if len(values) >= count:
+                    return True
+        except (LimitError, RecursionError):
+            check_time()
+            return True  # not known: the engine asks again where values run out
         return False
 
     def _without(self, shape: Items, automaton: object = None) -> Items:

@@ -164,9 +164,7 @@ class Lexicon:
     keys:     the automaton of all keys that can be written, None for any string.
     """
 
-    def __init__(
-        self, limits: Limits, without: tuple[str, ...] = (), key_pattern: str | None = None
-    ) -> None:
+    def __init__(self, limits: Limits, without: tuple[str, ...] = (), key_pattern: str | None = None) -> None:
         self.limits = limits
         self.universe, self.keys = ANY, None
         if without:
@@ -300,7 +298,7 @@ class Lexicon:
         parts = [self.automaton(c) for c in strings.clauses]
         if strings.words:
             parts.append(from_words(sorted(_encode(w) for w in strings.words if encodable(w))))
-        return reduce(lambda x, y: operations.union(x, y, self.limits), parts)
+        return reduce(lambda x, y: operations.union(x, y, self.limits), parts, EMPTY_LANGUAGE)
 
     # clauses
 

@@ -28,23 +28,20 @@ from .ahead import build_ahead
 from .choice import read_choice
 from .judge import Judge
 from .layouts import Either, Many, Part, Parts, frame
-from .markers import JsonBody, KeyValueBody, members
+from .markers import members
 from .marks import Inputs, Marks
-from .regions import Region, Settings
+from .regions import Region
 from .reply import Plan
-from .tools import Tool, ToolSchemaCompiler
+from .tools import COMPILER_OPTIONS, Tool, ToolSchemaCompiler
 from .values import LOOSE
 from .watch import Watch
+from .writable import Settings
 
 if TYPE_CHECKING:
     from ..automata.explain import Rejection
     from .matcher import ToolMatcher
 
 __all__ = [
-    "CompositeToolAutomaton",
-    "GemmaToolAutomaton",
-    "JsonToolAutomaton",
-    "QwenCoderToolAutomaton",
     "ToolAutomaton",
     "automaton",
 ]
@@ -91,6 +88,16 @@ class ToolAutomaton(Grammar):
     ) -> None:
         if reasoning not in _REASONING:
             raise ValueError(f"reasoning={reasoning!r}; use None, 'wait' or 'inside'")
+        self._options = {
+            "tool_choice": tool_choice,
+            "parallel": parallel,
+            "reasoning": reasoning,
+            "names": names,
+            "json_values": json_values,
+            "spelled_markers": spelled_markers,
+            "code_fences": code_fences,
+            "limits": limits,
+        }
         if isinstance(tools, ToolSchemaCompiler):
             if options:
                 raise ValueError(f"{', '.join(options)}: options of the ToolSchemaCompiler, which is given")
@@ -122,13 +129,21 @@ class ToolAutomaton(Grammar):
 
     def accepts(self, data: bytes | str) -> bool:
         """Whether `data` is a whole reply. Control tokens are spelled out in it."""
-        return Judge(self, data.encode() if isinstance(data, str) else data).accepts()
+        return self._judge(data).accepts()
 
     def explain(self, data: bytes | str) -> Rejection | None:
         """Where and why `data` is not a reply, and what was expected there; None when it is one. Tools are the first
         keys of the pointer.
         """
-        return Judge(self, data.encode() if isinstance(data, str) else data).explain()
+        return self._judge(data).explain()
+
+    def _judge(self, data: bytes | str) -> Judge:
+        return Judge(self._for_texts if self._textual else self, data.encode() if isinstance(data, str) else data)
+
+    @cached_property
+    def _for_texts(self) -> ToolAutomaton:
+        """The same automaton without a vocabulary, in which spelled markers stand for tokens."""
+        return ToolAutomaton(self.compiler, None, [wire.name for wire in self.wires], **self._options)
 
     def matcher(self, *, max_rollback: int | None = 256, stop_token_ids: Iterable[int] | None = None) -> ToolMatcher:
         """A matcher at the start of a reply.
@@ -263,17 +278,23 @@ def automaton(
     tools: Any, vocab: Vocabulary | None, wire: str | Sequence[str], options: Mapping[str, Any]
 ) -> ToolAutomaton:
     """The automaton of these arguments, which may have been made before."""
+    others = dict(options)
+    if not isinstance(tools, ToolSchemaCompiler):
+        of_tools = {name: others.pop(name) for name in COMPILER_OPTIONS if name in others}
+        tools = ToolSchemaCompiler(tools, limits=options.get("limits"), **of_tools)
+    names = wire if isinstance(wire, str) else tuple(wire)
+    content = tuple((tool.name, tool.parameters, tool.pointer) for tool in tools.tools)
     try:
-        names = wire if isinstance(wire, str) else list(wire)
-        key = marshal.dumps((tools, names, sorted(options.items())), 2), vocab and vocab.fingerprint
-    except (TypeError, ValueError):  # a compiler, limits, a registry: they have no content to compare
-        return ToolAutomaton(tools, vocab, wire, **options)
+        chosen = marshal.dumps(sorted((k, v) for k, v in others.items() if k != "limits"), 2)
+        key = content, tools.options, tools.limits, tools.bad.drop, names, chosen, vocab and vocab.fingerprint
+    except (TypeError, ValueError):  # an option that is no plain value; the automaton says what it thinks of it
+        return ToolAutomaton(tools, vocab, wire, **others)
     with _lock:
         found = _kept.get(key)
         if found is not None:
             _kept.move_to_end(key)
             return found
-    made = ToolAutomaton(tools, vocab, wire, **options)
+    made = ToolAutomaton(tools, vocab, wire, **others)
     with _lock:
         _kept[key] = made
         while len(_kept) > _KEPT:
@@ -293,49 +314,3 @@ def _to_control(marker: Inputs) -> Inputs:
     """The marker up to its last control token, which is where it is recognised."""
     last = max((i for i, unit in enumerate(marker) if unit >= SYMBOL), default=len(marker) - 1)
     return marker[: last + 1]
-
-
-class JsonToolAutomaton(ToolAutomaton):
-    """Calls whose arguments are JSON objects: Hermes and Qwen (the default), Llama, Mistral, DeepSeek, Kimi K2 and
-    others.
-    """
-
-    def __init__(self, tools: Any, vocab: Vocabulary | None, wire: str = "hermes", **options: Any) -> None:
-        _require(wire, JsonBody)
-        super().__init__(tools, vocab, wire, **options)
-
-
-class GemmaToolAutomaton(ToolAutomaton):
-    """Calls in key:value notation: Gemma 4 (the default) and FunctionGemma."""
-
-    def __init__(self, tools: Any, vocab: Vocabulary | None, wire: str = "gemma4", **options: Any) -> None:
-        _require(wire, KeyValueBody)
-        super().__init__(tools, vocab, wire, **options)
-
-
-class QwenCoderToolAutomaton(ToolAutomaton):
-    """Calls of Qwen3-Coder and its successors: one element per parameter, strings as raw text."""
-
-    def __init__(self, tools: Any, vocab: Vocabulary | None, **options: Any) -> None:
-        super().__init__(tools, vocab, "qwen3_coder", **options)
-
-
-class CompositeToolAutomaton(ToolAutomaton):
-    """Several formats at once, by default Hermes and Qwen3-Coder: a call shows by its first byte which one it is in."""
-
-    def __init__(
-        self, tools: Any, vocab: Vocabulary | None, wire: str | Sequence[str] = "qwen", **options: Any
-    ) -> None:
-        super().__init__(tools, vocab, wire, **options)
-
-
-def _require(wire: str, body: type) -> None:
-    if not all(isinstance(one.body, body) for one in members(wire)):
-        fitting = ", ".join(one.name for one in members(_all_names()) if isinstance(one.body, body))
-        raise ValueError(f"wire={wire!r} is another kind of format; use one of {fitting}")
-
-
-def _all_names() -> tuple[str, ...]:
-    from .markers import WIRES
-
-    return tuple(WIRES)

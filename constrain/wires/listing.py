@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from .._errors import SchemaError
@@ -84,6 +85,7 @@ def declares_nothing(schema: Any) -> bool:
     return _ABOUT_MEMBERS.isdisjoint(schema)
 
 
+@lru_cache(maxsize=8192)
 def _is_name(name: str) -> bool:
     return len(name.split()) == 1 and name.isprintable() and " " not in name and encodable(name)
 

@@ -25,7 +25,7 @@ from ..schema.notation import Notation
 from ..schema.options import Options
 from ..schema.report import Finding, Report
 
-__all__ = ["Parameters", "Way", "kept", "way"]
+__all__ = ["ParameterStore", "Parameters", "Way", "way"]
 
 _KEPT = 4096
 """Compiled parameters that are kept for later lists."""
@@ -111,25 +111,32 @@ class Parameters:
         yield from self._reports.get(options, ())
 
 
-_store: OrderedDict[Any, Parameters] = OrderedDict()
+_store: OrderedDict[bytes, Parameters] = OrderedDict()
 _lock = threading.Lock()
 
 
-def kept(schema: Any, draft: str | int | None, registry: Any, limits: Limits) -> tuple[Parameters, bool]:
-    """The compiled parameters, and whether they had been kept. Raises SchemaError, LimitError."""
-    try:
-        key = None if registry is not None else (marshal.dumps(schema, 2), draft, limits)
-    except ValueError:  # something that is not plain JSON; the reader says what
-        key = None
-    if key is None:
-        return Parameters(schema, draft, registry, limits), False
-    found = _store.get(key)
-    if found is not None:
-        return found, True
-    made = Parameters(schema, draft, registry, limits)
-    made.size = len(key[0])
-    with _lock:
-        _store[key] = made
-        while len(_store) > _KEPT:
-            _store.popitem(last=False)
-    return made, False
+class ParameterStore:
+    """Compiled parameters by their schema, under one set of options."""
+
+    def __init__(self, draft: str | int | None, registry: Any, limits: Limits) -> None:
+        self.draft, self.registry, self.limits = draft, registry, limits
+        self._mark = None if registry is not None else repr((draft, limits)).encode()
+
+    def get(self, schema: Any) -> tuple[Parameters, bool]:
+        """The compiled parameters, and whether they had been kept. Raises SchemaError, LimitError."""
+        try:
+            key = None if self._mark is None else self._mark + marshal.dumps(schema, 2)
+        except ValueError:  # something that is not plain JSON; the reader says what
+            key = None
+        if key is None:
+            return Parameters(schema, self.draft, self.registry, self.limits), False
+        found = _store.get(key)
+        if found is not None:
+            return found, True
+        made = Parameters(schema, self.draft, self.registry, self.limits)
+        made.size = len(key)
+        with _lock:
+            _store[key] = made
+            while len(_store) > _KEPT:
+                _store.popitem(last=False)
+        return made, False

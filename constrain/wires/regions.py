@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, partial
+from operator import itemgetter
 from typing import Any
 
 from .._errors import LimitError, SchemaError, UnsatisfiableError
@@ -22,13 +23,14 @@ from ..languages.pattern import compile_pattern
 from ..schema.options import Options
 from .ahead import LARGE
 from .layouts import KEY, VALUE, Either, Many, Maybe, Part, Parts, frame
-from .markers import Counter, ElementBody, Envelope, Head, JsonBody, KeyValueBody, Mark, Section, Wire
+from .markers import Counter, ElementBody, Envelope, Head, JsonBody, KeyValueBody, Section, Wire
 from .marks import Inputs, Marks
-from .parameters import Parameters, kept, way
+from .parameters import Parameters, ParameterStore, way
 from .tools import BadTools, Tool
-from .values import BARE_KEYS, LOOSE, Elements, KeyValues, can_write, escaped, space
+from .values import LOOSE, Elements, KeyValues, can_write, escaped, space
+from .writable import Settings, schema_options, unwritable_in_names
 
-__all__ = ["Opening", "Region", "Settings"]
+__all__ = ["Opening", "Region"]
 
 _LOOSE = frozenset(("hermes", "exaone", "qwen3_coder", "glm45", "glm47", "minimax_m2"))
 """Formats whose readers skip whitespace between markers. In all others it is as trained."""
@@ -38,25 +40,6 @@ _LEADS = {"harmony": ("<|start|>assistant",), "kimi_k3": ("<|open|>response<|sep
 
 _TAILS = {"kimi_k3": ("<|close|>message<|sep|>",)}
 """Markers that may stand after the last call."""
-
-
-@dataclass(frozen=True)
-class Settings:
-    """Options of the constraint that are not about schemas. See `constrain.compile_tools`."""
-
-    parallel: bool = True
-    names: str = "declared"
-    json_values: str = "schema"
-    spelled_markers: str | None = None
-
-    def __post_init__(self) -> None:
-        for name, value, choices in (
-            ("names", self.names, ("declared", "any")),
-            ("json_values", self.json_values, ("schema", "free")),
-            ("spelled_markers", self.spelled_markers, (None, "allow", "forbid")),
-        ):
-            if value not in choices:
-                raise ValueError(f"{name}={value!r}; use one of {', '.join(map(repr, choices))}")
 
 
 @dataclass(frozen=True)
@@ -93,11 +76,11 @@ class Region:
     ) -> None:
         self.wire, self.marks, self.settings = wire, marks, settings
         self.loose = wire.name in _LOOSE
-        self.options = _options(wire, options, settings)
+        self.options = schema_options(wire, options, settings)
         notation = KeyValues.of(wire.body, marks) if isinstance(wire.body, KeyValueBody) else None
         self.space = _JsonSpace(options.whitespace)
         self.way = way(self.options, notation)
-        self._name_ends = _name_ends(wire, self.options)
+        self._unwritable = unwritable_in_names(wire, self.options)
         self.tools = [tool for tool in tools if self._can_write(tool, bad)]
         self._shapes: dict[Any, ObjectShape] = {}
 
@@ -116,7 +99,7 @@ class Region:
 
     def _check(self, tool: Tool) -> None:
         """Make sure that the tool can be written. Raises SchemaError, UnsatisfiableError, LimitError."""
-        if self._name_ends is not None and (found := self._name_ends.search(tool.name)) is not None:
+        if self._unwritable is not None and (found := self._unwritable.search(tool.name)) is not None:
             raise SchemaError("", None, f"the format {self.wire.name} cannot write {found.group()!r} in a name")
         tool.parameters.check(self.way)
         if isinstance(self.wire.body, ElementBody) and not can_write(self.wire.body, tool.parameters, self.way):
@@ -185,8 +168,10 @@ class Region:
         if wire.sections and not wire.one_per_section:
             return None
         text = self.marks.spell(wire.between.text)
-        if self.loose or wire.between.text:
-            return [*self.space.anywhere, text, *self.space.anywhere] if not self.loose else [LOOSE, text]
+        if self.loose:
+            return [LOOSE, text]
+        if text and (wire.between.before or wire.between.after):
+            return [*self.space.anywhere, text, *self.space.anywhere]
         return [self.marks.spell(str(wire.between))]
 
     def _blocks(self) -> Iterator[tuple[Inputs, Callable[[Inputs], Node]]]:
@@ -286,7 +271,7 @@ class Region:
         after = head.closes[0].after
         shape = self._shapes.get((in_json, after))
         if shape is None:
-            named = sorted((self._written_name(tool.name), tool) for tool in self.tools)
+            named = sorted(((self._written_name(tool.name), tool) for tool in self.tools), key=itemgetter(0))
             values = tuple(self._arguments(tool.parameters, after) for _, tool in named)
             skin = Skin.JSON_STRING if in_json else Skin.RAW
             names_any = self.settings.names == "any"
@@ -314,7 +299,7 @@ class Region:
 
     def _any_arguments(self, after_head: str) -> Node:
         """The arguments of a tool that nobody declared: any object."""
-        parameters, _ = kept({"type": "object"}, None, None, Limits())
+        parameters, _ = ParameterStore(None, None, Limits()).get({"type": "object"})
         return self._arguments(parameters, after_head)
 
     def _elements(self, parameters: Parameters, after_head: str) -> Node:
@@ -342,34 +327,6 @@ class _JsonSpace:
             self.after = (b" ",)
         elif policy != "compact":
             self.anywhere = self.after = (Lexeme(dfa=compile_pattern(policy, search=False)),)
-
-
-def _options(wire: Wire, options: Options, settings: Settings) -> Options:
-    """The schema options under which the arguments are compiled: what cannot be written does not exist."""
-    forbidden: list[str] = []
-    body = wire.body
-    if isinstance(body, ElementBody):
-        forbidden.append(body.value_close.text)
-    spelled = settings.spelled_markers or ("allow" if isinstance(body, JsonBody) else "forbid")
-    if spelled == "forbid":
-        thinking = (wire.reasoning.open.text, wire.reasoning.close.text) if wire.reasoning else ()
-        forbidden += [text for text in wire.controls if text not in thinking]
-    key_pattern = BARE_KEYS if isinstance(body, KeyValueBody) else None
-    return replace(options, without=tuple(dict.fromkeys(forbidden)), key_pattern=key_pattern)
-
-
-def _name_ends(wire: Wire, options: Options) -> re.Pattern[str] | None:
-    """What a name in a head cannot have in it: how the marker after it begins, and markers not to be spelled."""
-    body = wire.body
-    ends = [re.escape(text) for text in options.without]
-    in_json = isinstance(body, JsonBody) and body.envelope is not None
-    if not in_json and not (isinstance(body, ElementBody) and body.attribute_escapes):
-        follows = {"<", "{"}
-        for head in wire.heads:
-            for close in (*((Mark(head.counter.before),) if head.counter else ()), *head.closes):
-                follows.update(str(close)[:1])
-        ends.append("[" + re.escape("".join(sorted(follows))) + "]")
-    return re.compile("|".join(ends)) if ends else None
 
 
 def _block(before: Parts, parts: Parts, shape: ObjectShape | None, marker: Inputs) -> Node:

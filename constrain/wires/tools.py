@@ -12,22 +12,27 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from .._errors import ConstrainError, LimitError, SchemaError, UnsatisfiableError
 from .._limits import Limits
+from ..schema.notation import json_notation
 from ..schema.options import Options
 from ..schema.report import Report
 from .listing import declares_nothing, entries, name_of, read
-from .parameters import Parameters, kept, way
+from .parameters import Parameters, ParameterStore, way
 
-__all__ = ["BadTools", "Tool", "ToolSchemaCompiler"]
+__all__ = ["COMPILER_OPTIONS", "BadTools", "Tool", "ToolSchemaCompiler"]
+
+COMPILER_OPTIONS = frozenset(
+    "servers additional_properties on_bad_tool draft whitespace property_order formats numbers lenient registry".split()
+)
+"""Options of ToolSchemaCompiler, but for its limits."""
 
 _log = logging.getLogger("constrain")
 
 
-@dataclass(frozen=True)
-class Tool:
+class Tool(NamedTuple):
     """name: as the model writes it. server, own_name: where it comes from, and its name there.
     pointer: JSON pointer of its parameters in the list.
     """
@@ -100,11 +105,12 @@ class ToolSchemaCompiler:
         if on_bad_tool not in ("raise", "drop"):
             raise ValueError(f"on_bad_tool={on_bad_tool!r}; use 'raise' or 'drop'")
         self.options = Options(whitespace, property_order, additional_properties, formats, numbers, lenient)
+        json_notation(whitespace)  # a pattern may be wrong
         self.limits = limits or Limits()
         self.report = Report()
         self.bad = BadTools(on_bad_tool == "drop", self.report)
         self.compiled = 0
-        self._draft, self._registry = draft, registry
+        self._store = ParameterStore(draft, registry, self.limits)
         self._way = way(self.options)
         found: dict[str, Tool] = {}
         for entry, pointer, server in entries(tools, servers):
@@ -143,7 +149,7 @@ class ToolSchemaCompiler:
         if options.additional_properties is False and declares_nothing(schema):
             schema = {**schema, "additionalProperties": False}
         try:
-            parameters, known = kept(schema, self._draft, self._registry, self.limits)
+            parameters, known = self._store.get(schema)
             parameters.check(self._way)
         except (SchemaError, UnsatisfiableError) as error:
             error.pointer = below + error.pointer

@@ -8,24 +8,28 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from .._limits import Limits
-from ..automata.grammar import Guard, Lazy, Lexeme, Node, ObjectShape, Skin, Space, Union
-from ..automata.json_layouts import array_layout, object_layout
+from ..automata.grammar import Frame, Guard, Lazy, Lexeme, Node, ObjectShape, Skin, Space, Union, Variant
+from ..automata.json_layouts import array_layout, distinct_layout, object_layout
 from ..languages import operations
 from ..languages.dfa import DFA
+from ..languages.operations import EMPTY_STRING
 from ..languages.pattern import compile_pattern
 from ..languages.words import count_words
-from ..schema.build import Builder
+from ..schema.build import Builder, obliged
 from ..schema.dialect import IN_PLACE
 from ..schema.forms import FALSE, NULL, TRUE, Form, Goal
-from ..schema.notation import Notation
+from ..schema.notation import Notation, distinct_shape
 from .layouts import KEY, VALUE, Either, Guarded, Many, Maybe, Part, Parts, frame
 from .markers import ElementBody, KeyValueBody, Typing, Wire
 from .marks import Inputs, Marks
 from .parameters import Parameters, Way
 
 __all__ = ["BARE_KEYS", "LOOSE", "Elements", "KeyValues", "can_write", "escaped", "space"]
+
+T = TypeVar("T")
 
 BARE_KEYS = r"^[^\s\p{Cc}:,{}\[\]\"'<>](?:[^\p{Cc}:,{}\[\]\"'<>]*[^\s\p{Cc}:,{}\[\]\"'<>])?$"
 """Keys that need no quotes: nothing that has a meaning around them, no blank at either end."""
@@ -43,10 +47,32 @@ class KeyValues(Notation):
     @classmethod
     def of(cls, body: KeyValueBody, marks: Marks) -> KeyValues:
         mark = marks.spell(body.quote)
-        return cls(object_layout("compact"), array_layout("compact"), Skin.RAW, mark[0], mark)
+        layouts = object_layout("compact"), array_layout("compact"), distinct_layout("compact")
+        return cls(*layouts, keys=Skin.RAW, quote=mark[0], mark=mark)
 
     def string(self, language: Lexeme) -> Node:
         return frame(self.mark, language, self.mark)
+
+    def distinct(self, words: tuple[bytes, ...], language: DFA | None, low: int, high: int | None) -> Node:
+        """As the keys of a shape; the empty string, which no bare key can be, stands beside them at most once."""
+        mark, words_left = self.mark, tuple(word for word in words if word)
+        has_empty = len(words_left) < len(words) or (language is not None and language.accepts(b""))
+        if language is not None:
+            language = operations.difference(language, EMPTY_STRING)
+            language = None if language.is_empty else language
+        most = len(words_left) if language is None else count_words(language, low + 1) + len(words_left)
+        item, more = (mark, KEY, mark), Guarded(Guard.MORE, b",")
+        ways: list[Node] = []
+        if most >= low:
+            shape = distinct_shape(words_left, language, low, high, Skin.RAW)
+            items = (Maybe(*item, Many(more, *item)),)
+            ways.append(frame(b"[", *items, Guarded(Guard.CLOSE, b"]"), shape=shape))
+        if has_empty and most >= low - 1 and high != 0:
+            shape = distinct_shape(words_left, language, max(low - 1, 0), None if high is None else high - 1, Skin.RAW)
+            before = (Many(*item, b","),)
+            after = (Many(more, *item), Guarded(Guard.CLOSE, b"]"))
+            ways.append(frame(b"[", *before, mark, mark, *after, shape=shape))
+        return ways[0] if len(ways) == 1 else Union(tuple(ways))
 
     def number(self, language: DFA) -> DFA:
         plain = operations.intersect(language, compile_pattern(_PLAIN_NUMBERS))
@@ -93,10 +119,13 @@ class Elements:
     def node(self, goal: Goal) -> Node:
         """The arguments that satisfy a goal."""
         builder, inhabited = self.builder, self.builder.normaliser.emptiness.members
+        frames: list[Node] = []
         with builder.lock:
-            members = filter(inhabited, builder.normaliser.settled(goal).objects)
-            shapes = [_written(self.body, builder.shape(one, self._value)) for one in members]
-            frames = [frame(*self.parts, shape=shape) for shape in shapes if shape is not None]
+            for members in filter(inhabited, builder.normaliser.settled(goal).objects):
+                shape = _written(self.body, builder.shape(members, self._value))
+                if shape is not None:
+                    plain = frame(*self.parts, shape=shape)
+                    frames.append(Frame(obliged(plain.layout, members), shape))
         assert frames, "see can_write"
         return frames[0] if len(frames) == 1 else Union(tuple(frames))
 
@@ -188,26 +217,35 @@ _SOMETHING = Lexeme(words=(b"",))
 
 def _written(body: ElementBody, shape: ObjectShape) -> ObjectShape | None:
     """The shape with its keys as they are written; None where one that cannot be is needed."""
-    entries = []
-    for key, value, needed, place in zip(
-        shape.keys, shape.values, shape.required, shape.rank or range(len(shape.keys)), strict=True
-    ):
-        if _is_key(body, key.decode()):
-            entries.append((escaped(key) if body.attribute_escapes else key, value, needed, place))
-        elif needed:
-            return None
-    entries.sort(key=lambda entry: entry[0])
-    keys, values, required, places = zip(*entries, strict=True) if entries else ((), (), (), ())
-    order = sorted(places)
+    kept = [i for i, key in enumerate(shape.keys) if _is_key(body, key.decode())]
+    lost = set(range(len(shape.keys))).difference(kept)
+    if any(shape.required[i] for i in lost) or (shape.variants and lost):
+        return None
+    written = [escaped(key) if body.attribute_escapes else key for key in shape.keys]
+    kept.sort(key=written.__getitem__)
+
+    def of(values: Sequence[T]) -> tuple[T, ...]:
+        return tuple(values[i] for i in kept)
+
     extra = shape.extra
     if extra is not None:
         extra = operations.intersect(extra, compile_pattern(_KEYS[body.attribute_escapes]))
         extra = None if extra.is_empty else extra
-    possible = sum(value is not None for value in values)
+    possible = sum(shape.values[i] is not None for i in kept)
     if possible + (count_words(extra, shape.min_members) if extra is not None else 0) < shape.min_members:
         return None
-    rank = None if shape.rank is None else tuple(map(order.index, places))
-    return replace(shape, keys=keys, values=values, required=required, rank=rank, extra=extra, skin=Skin.RAW)
+    ranks = None if shape.rank is None else of(shape.rank)
+    return replace(
+        shape,
+        keys=of(written),
+        values=of(shape.values),
+        required=of(shape.required),
+        rank=None if ranks is None else tuple(map(sorted(ranks).index, ranks)),
+        extra=extra,
+        skin=Skin.RAW,
+        variants=tuple(Variant(of(one.values), one.extra_values) for one in shape.variants),
+        endless=of(shape.endless) if shape.endless else (),
+    )
 
 
 def _is_key(body: ElementBody, key: str) -> bool:

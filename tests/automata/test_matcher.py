@@ -8,7 +8,11 @@ import numpy as np
 import pytest
 
 import constrain
+from constrain import Grammar, Vocabulary
+from constrain.automata.grammar import Lexeme, Skin
 from constrain.automata.matcher import Matcher
+from constrain.automata.oracle import Oracle
+from constrain.languages.pattern import compile_pattern
 
 from .grammars import EOS, byte_vocabulary
 
@@ -157,3 +161,44 @@ def test_a_cached_mask_does_not_forget_which_keys_were_written(whole_keys: bool)
         assert matcher.accept_bytes(text)
         matcher.fill_next_token_bitmask(bitmask)
         assert bool(bitmask[0, empty_key >> 5] >> (empty_key & 31) & 1) == allowed == matcher.allows(empty_key), text
+
+
+def test_masks_near_a_length_bound() -> None:
+    """Long tokens that leave the pattern no room are masked, in every state on the way to the bound."""
+    tokens = [bytes([b]) for b in range(256)] + [b"ab" * n for n in range(5, 21)] + [b"c" * n for n in range(9, 41, 3)]
+    tokens += [b"ab" * 12 + b"a", b'abc"', b'c"']
+    vocabulary = Vocabulary.from_tokens(tokens, special={"<eos>": len(tokens)}, eos_token_ids=[len(tokens)])
+    pattern = compile_pattern("^(abd?|c)*$")
+    grammar = Grammar(Lexeme(dfa=pattern, min_chars=3, max_chars=60, skin=Skin.JSON_STRING), vocabulary)
+    oracle, matcher = Oracle(grammar.root), grammar.matcher()
+    threads = oracle.advance(oracle.start(), ord('"'))
+    assert matcher.accept_bytes(b'"')
+    row = np.zeros((1, (vocabulary.size + 31) // 32), np.int32)
+    for step in range(60):
+        matcher.fill_next_token_bitmask(row)
+        got = set(np.flatnonzero(np.unpackbits(row.view(np.uint8), bitorder="little")).tolist())
+        expected = set()
+        for token, data in enumerate(tokens):
+            after = threads
+            for byte in data:
+                after = oracle.advance(after, byte)
+            if after:
+                expected.add(token)
+        assert got == expected, step
+        byte = b"abccab"[step % 6]
+        threads = oracle.advance(threads, byte)
+        if not threads:
+            break
+        assert matcher.accept_bytes(bytes([byte]))
+
+
+def test_drafts_are_undone_when_something_fails() -> None:
+    matcher = constrain.compile_json_schema({}, VOCABULARY).matcher()
+    bitmask = constrain.allocate_token_bitmask(2, VOCABULARY.size)
+    with pytest.raises(IndexError):
+        matcher.fill_draft_bitmasks(list(b'{"a":'), bitmask)
+    with pytest.raises(IndexError):
+        matcher.fill_tree_bitmasks([0, *b'{"a'], [1, 2, 3, -1], [-1, -1, -1, -1], bitmask)
+    with pytest.raises(TypeError):
+        matcher.validate_tokens([123, "no id"])
+    assert matcher.steps == 0

@@ -95,3 +95,26 @@ def test_values_that_run_out_end_the_array() -> None:
     assert not matcher.accept_bytes(b",") and matcher.accept_bytes(b"]") and matcher.is_accepting()
     with pytest.raises(constrain.UnsatisfiableError):
         constrain.compile_json_schema({**schema, "minItems": 10})
+
+
+def nested(depth: int, inner: str) -> str:
+    return "[" * depth + inner + "]" * depth
+
+
+def test_what_is_too_deep_or_too_long_to_list_is_taken_to_exist() -> None:
+    item: Any = {"type": "boolean"}
+    for _ in range(20):
+        item = {"type": "array", "items": item, "minItems": 1, "maxItems": 1}
+    schema = {"type": "array", "uniqueItems": True, "items": item, "minItems": 2}
+    assert accepted(schema, f"[{nested(20, 'true')},{nested(20, 'false')}]") == (True, True)
+    assert accepted(schema, f"[{nested(20, 'true')},{nested(20, 'true')}]") == (False, False)
+    large = 10**45
+    numbers = {"type": "array", "items": {"minimum": large, "maximum": large + 3, "type": "integer"}, "minItems": 1}
+    assert accepted({"uniqueItems": True, "items": numbers}, f"[[{large}],[{large + 1}]]") == (True, True)
+
+
+def test_exponents_of_any_size() -> None:
+    huge = "9" * 30
+    for one, other, different in ((f"1e{huge}", f"1e{huge[:-1]}8", True), (f"1e{huge}", f"10e{huge[:-1]}8", False)):
+        assert accepted({"uniqueItems": True}, f"[{one},{other}]") == (different, different)
+    assert accepted({"uniqueItems": True}, f"[0e{huge},0]") == (False, False)

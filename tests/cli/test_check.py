@@ -284,5 +284,9 @@ def test_the_normal_form(command: Command) -> None:
     assert [entry["name"] for entry in shallow] == ["/"]
     assert shallow[0]["objects"][0]["required"] == ["customer"]
     assert command.json(ORDER)["normal_form"] == []
+    example = command.json(ORDER, "--explain")["example"]
+    assert f"example  {example}" in out
+    assert command(ORDER, instances=(example.encode(),))[0] == 0
     [entry] = command.json({"type": "string", "enum": [0.5]}, "--explain")["normal_form"]
     assert entry["empty"] is True
+    assert command.json({"type": "string", "enum": [0.5]}, "--explain")["example"] is None

@@ -58,7 +58,7 @@ def test_it_says_where_a_reply_leaves_its_tool(files: Path, capsys: pytest.Captu
     assert lines[0].startswith('call      bad: get_weather {"city": "Köln", "unit": "kelvin"}')
     at = len(text[: text.index("kelvin")].encode())
     assert lines[1].startswith(f"rejected  bad: byte {at}, in /get_weather/unit: expected ")
-    assert lines[1].endswith(r"'celsius', 'celsius\n', 'fahrenheit' or 'fahrenheit\n', got 'k' (line 8, column 1)")
+    assert lines[1].endswith("'celsius' or 'fahrenheit', got 'k' (line 8, column 1)")
     assert lines[2] == "          what can be read of it: 11 characters of text, 1 call"
 
 

@@ -38,3 +38,16 @@ def test_many_values_take_few_states() -> None:
         number_literals([Decimal("1e-999999")], Limits(max_states=1000))
     with pytest.raises(LimitError):
         number_literals([1 << 20_000])
+
+
+@settings(max_examples=12, deadline=None)
+@given(
+    st.lists(
+        st.builds(lambda digits, scale: Decimal(digits).scaleb(scale), st.integers(-99, 99), st.integers(-3, 3)),
+        min_size=1,
+        max_size=2,
+    )
+)
+def test_each_value_has_any_spelling(values: list[Decimal]) -> None:
+    each = [number_literal(value, "any") for value in values]
+    assert equivalent(number_literals(values, 20), reduce(union, each))

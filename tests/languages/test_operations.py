@@ -219,3 +219,36 @@ def test_limits() -> None:
         with pytest.raises(LimitError) as caught:
             act()
         assert caught.value.limit == "max_states"
+
+
+@settings(max_examples=40, deadline=None)
+@given(pattern, pattern)
+def test_large_products_are_those_of_small_ones(first: str, second: str) -> None:
+    """States a frontier at a time, against states one by one."""
+    a, b = compile_pattern(first), compile_pattern(second)
+    found = []
+    for few in (0, 10**9):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(ops, "_FEW_CELLS", few)
+            found.append([ops.intersect(a, b), ops.union(a, b), ops.difference(a, b)])
+            labelled = ops.label_product([a, b], lambda members: sum(2**i for i in members))
+        assert all(labelled.label(word) == a.accepts(word) + 2 * b.accepts(word) for word in WORDS[:200])
+    for large, small in zip(*found, strict=True):
+        check_trim(large)
+        assert large.n_states == small.n_states and ops.equivalent(large, small)
+
+
+def test_long_chains_are_trimmed_and_merged() -> None:
+    """Many breadths of few states, some of which lead nowhere."""
+    chain = compile_pattern("^a{3000}$", limits=Limits(max_states=100_000))
+    either = ops.union(chain, compile_pattern("^a{2999}b$", limits=Limits(max_states=100_000)))
+    assert ops.minimal(either).n_states == 3001
+    assert ops.difference(either, chain).n_states == 3001
+    assert ops.intersect(either, compile_pattern("^a{2000,2500}$", limits=Limits(max_states=100_000))).is_empty
+
+
+def test_minimal_automata() -> None:
+    dfa = compile_pattern("^(?:a(?:x|yy?)|b(?:x|yy?))$")
+    assert ops.minimal(dfa).n_states == 4 and ops.equivalent(ops.minimal(dfa), dfa)
+    relabelled = ops.relabel(dfa, dfa.labels * 0 - 1)
+    assert relabelled.is_empty

@@ -113,3 +113,11 @@ def test_many_tagged_branches_stay_cheap() -> None:
     assert accepts(schema, {"kind": "k42", "p42": 1, "p7": "x"})
     assert not accepts(schema, {"kind": "k42", "p42": "x"})
     assert not accepts(schema, {"kind": "k100"})
+
+
+def test_a_recursive_branch_beside_another() -> None:
+    """Whether its complement has values depends on whether it has: that question must not go round and round."""
+    nested = {"anyOf": [{"type": "integer"}, {"type": "array", "items": {"$ref": "#/$defs/nested"}}]}
+    schema = {"oneOf": [{"required": ["a"]}, {"$ref": "#/$defs/nested"}], "$defs": {"nested": nested}}
+    for value in (1, [1], [[], [2]], ["a"], [["a"], 1], {}, {"a": 1}, "a", None):
+        assert accepts(schema, value) == is_valid(schema, value), value

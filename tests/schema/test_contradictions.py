@@ -156,7 +156,7 @@ def tidy(schema: Any) -> Any:
     return list(map(tidy, schema)) if isinstance(schema, list) else schema
 
 
-@settings(RELAXED, max_examples=200)
+@settings(RELAXED, max_examples=100)
 @given(SCHEMAS)
 def test_the_pointer_exists_and_the_document_is_put_back(schema: Any) -> None:
     schema = {"allOf": [schema], "type": "object", "required": ["a", "b"], "properties": {"a": {"type": "string"}}}

@@ -107,7 +107,7 @@ def test_recursion_ends_and_the_depth_is_kept() -> None:
 
 def test_what_is_refused_says_so() -> None:
     pattern = {"type": "object", "not": {"patternProperties": {"^a": {"type": "string"}}}}
-    many = {"type": "string", "pattern": "(a|b)*a(a|b){25}$", "minLength": 2}
+    many = {"type": "integer", "multipleOf": 1_000_000_007, "minimum": 2}
     for schema in (pattern, many):
         found = lines({"properties": {"a": schema, "b": {"type": "null"}}})
         assert found["/properties/b"] == ["null"]

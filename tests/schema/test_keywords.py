@@ -264,3 +264,35 @@ def test_any_spelling_of_numbers(schema: Any, good: list[str], bad: list[str]) -
     oracle_ = oracle(schema, numbers="any")
     assert [text for text in good if not oracle_.accepts(text.encode())] == []
     assert [text for text in bad if oracle_.accepts(text.encode())] == []
+
+
+def test_true_is_not_one_as_a_bound() -> None:
+    """Whatever was compiled before: as keys of a cache they would be the same."""
+    for value in (True, 1, 1.0, True):
+        schema = {"type": "integer", "exclusiveMinimum": value}
+        assert accepts(schema, 1) is (value is True)
+        assert accepts(schema, 2)
+
+
+@pytest.mark.parametrize("names", [{"type": "array"}, {"const": {}}, {"allOf": [False]}, {"if": True, "then": False}])
+def test_names_that_no_string_satisfies(names: Any) -> None:
+    schema = {"type": "object", "propertyNames": names}
+    assert accepts(schema, {})
+    assert not accepts(schema, {"a": 1})
+
+
+def test_integers_of_draft_4_have_no_fraction() -> None:
+    schema = {"type": "integer"}
+    assert accepts(schema, 1.0, numbers="any") and not accepts(schema, 1.0, numbers="any", draft=4)
+    assert not is_valid(schema, 1.0, 4)
+
+
+def test_listed_integers_are_written_as_integers_where_a_schema_asks_for_them() -> None:
+    listed = {"enum": [0, 12, 1.5]}
+    for schema in ({**listed, "type": "integer"}, {"allOf": [{"type": "integer"}, listed], "not": {"enum": [7]}}):
+        texts = [text for text in ("12", "0", "-0", "12.0", "1.2e1", "1.5") if oracle(schema).accepts(text.encode())]
+        assert texts == ["12", "0", "-0"]
+        assert oracle(schema, numbers="any").accepts(b"12.0")
+        assert not oracle(schema, numbers="any", draft=4).accepts(b"12.0")
+    for schema in (listed, {**listed, "type": "number"}, {"anyOf": [{"type": "integer"}, listed]}):
+        assert oracle(schema).accepts(b"12.0")

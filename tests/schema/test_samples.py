@@ -39,7 +39,7 @@ TREE = {
 }
 
 
-@settings(RELAXED, max_examples=150)
+@settings(RELAXED, max_examples=80)
 @given(SCHEMAS, st.integers(0, 2**32))
 def test_samples_of_random_schemas_are_valid(schema: Any, seed: int) -> None:
     try:

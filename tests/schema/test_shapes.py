@@ -119,9 +119,9 @@ def test_big_schemas_compile_quickly() -> None:
         "additionalProperties": {"enum": words},
         "minProperties": 2,
     }
-    started = time.perf_counter()
+    started = time.process_time()
     root, _ = compile_schema(schema)
-    assert time.perf_counter() - started < 1.0
+    assert time.process_time() - started < 5.0  # automata for it would take minutes
     grammar = Oracle(root)
     assert grammar.accepts(b'{"p7": "x", "q": "word number 4999"}') and not grammar.accepts(b'{"p7": "x", "q": "word"}')
 

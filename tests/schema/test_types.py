@@ -39,6 +39,7 @@ class Order(pydantic.BaseModel):
     ident: uuid.UUID
     colors: list[Color] = Field(min_length=1)
     note: str | None = None
+    tags: set[str] = set()
     pair: tuple[int, str] = (1, "a")
     counts: dict[str, int] = {}
     parts: list[Order] = []

@@ -133,3 +133,10 @@ def test_steps_are_taken_back() -> None:
     other = one.matcher.fork()
     assert other.accept_bytes(CALL.encode()) and mask_of(one.matcher) == masks[0]
     assert VOCABULARY.size == WIDTH
+
+
+def test_texts_are_judged_as_replies() -> None:
+    automaton = constrain.compile_tools([WEATHER], BARE, "qwen", text_arming=True)
+    assert automaton.accepts(f"Hi. {CALL} Bye.") and not automaton.accepts(CALL[:-20])
+    found = automaton.explain(CALL.replace('"x"', "1"))
+    assert found is not None and found.pointer == "/get_weather/location"

@@ -338,12 +338,34 @@ def test_depth_has_a_limit_with_a_name() -> None:
 
 
 def test_what_is_relaxed_is_reported() -> None:
-    tools = [WEATHER, tool("f", {"a": {"type": "array", "not": {"uniqueItems": True}}})]
+    counted = {"type": "array", "uniqueItems": True, "contains": {"type": "integer"}, "minContains": 2}
+    tools = [WEATHER, tool("f", {"a": counted})]
     with pytest.raises(constrain.SchemaError, match="tool 'f'"):
         ToolSchemaCompiler(tools)
     report = ToolSchemaCompiler(tools, lenient=True).report
     assert [f.pointer for f in report.having("relaxed")] == ["/1/function/parameters/properties/a"]
     assert "tool 'f'" in report.having("relaxed")[0].reason
+
+
+@pytest.mark.parametrize("wire", WIRES)
+def test_arrays_without_repeats(wire: str) -> None:
+    strings = tool("f", {"a": {"type": "array", "items": {"type": "string"}, "uniqueItems": True, "maxItems": 3}})
+    for good in ([], ["a"], ["a", ""], ["", "b", "a"], ["ab", "a", "b"]):
+        assert accepts(wire, [strings], {"a": good}), good
+    for bad in (["a", "a"], ["", ""], ["", "a", ""], ["a", "b", "c", ""], ["a", "b", "c", "d"]):
+        assert not accepts(wire, [strings], {"a": bad}), bad
+    two = tool("f", {"a": {"type": "array", "items": {"enum": ["", "b"]}, "uniqueItems": True, "minItems": 2}})
+    assert accepts(wire, [two], {"a": ["b", ""]}) and not accepts(wire, [two], {"a": [""]})
+    scalars = tool("f", {"a": {"type": "array", "items": {"type": ["integer", "null"]}, "uniqueItems": True}})
+    assert accepts(wire, [scalars], {"a": [1, None, 2]}) and not accepts(wire, [scalars], {"a": [1, None, 1]})
+    objects = [tool("f", {"a": {"type": "array", "items": {"type": "object"}, "uniqueItems": True}})]
+    if wire == "gemma4":
+        with pytest.raises(constrain.SchemaError, match=r"outside JSON.*") as caught:
+            constrain.compile_tools(objects, None, wire)
+        assert "tool 'f'" in str(caught.value)
+    else:
+        assert accepts(wire, objects, {"a": [{"x": 1}, {"x": 2}]})
+        assert not accepts(wire, objects, {"a": [{"x": 1}, {"x": 1}]})
 
 
 def test_options_are_checked() -> None:
@@ -354,3 +376,11 @@ def test_options_are_checked() -> None:
         constrain.compile_tools([WEATHER], None, "herms")
     with pytest.raises(ValueError, match="another kind of format"):
         GemmaToolAutomaton([WEATHER], None, "hermes")
+
+
+def test_whitespace_patterns_are_checked_at_once() -> None:
+    with pytest.raises(constrain.GrammarError, match="whitespace pattern"):
+        ToolSchemaCompiler([WEATHER], whitespace="x")
+    grammar = constrain.compile_tools([WEATHER], None, "hermes", tool_choice="required", whitespace="[ ]?")
+    assert grammar.accepts('<tool_call>{"name" :"get_weather", "arguments":{ "location": "x"}}</tool_call>')
+    assert not grammar.accepts('<tool_call>{"name"  :"get_weather", "arguments":{ "location": "x"}}</tool_call>')

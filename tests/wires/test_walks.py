@@ -7,6 +7,7 @@ from __future__ import annotations
 import random
 from typing import Any
 
+import numpy as np
 import pytest
 
 import constrain
@@ -15,7 +16,21 @@ from constrain.wires.automaton import ToolAutomaton
 from constrain.wires.markers import WIRES
 from constrain.wires.render import render_calls
 
-from .support import EOS, VOCABULARY, Mirror, is_valid, random_arguments, random_tools, tokens_of, walk
+from .support import (
+    EOS,
+    VOCABULARY,
+    WEATHER,
+    WIDTH,
+    Mirror,
+    Scene,
+    is_valid,
+    parameter,
+    random_arguments,
+    random_tools,
+    tokens_of,
+    units,
+    walk,
+)
 
 NAMES = (*WIRES, "qwen")
 
@@ -70,7 +85,7 @@ def walks(wire: str, seeds: range, most: int, mirrored: bool) -> int:
 
 @pytest.mark.parametrize("wire", NAMES)
 def test_what_the_masks_let_through_is_valid_and_read_back(wire: str) -> None:
-    assert walks(wire, range(25), 250, mirrored=False) > 8
+    assert walks(wire, range(14), 200, mirrored=False) > 4
 
 
 @pytest.mark.parametrize("wire", ["hermes", "gemma4", "qwen3_coder", "glm47", "dsml", "kimi_k3"])
@@ -81,7 +96,7 @@ def test_masks_agree_with_the_interpreter(wire: str) -> None:
 @pytest.mark.parametrize("wire", NAMES)
 def test_what_templates_write_is_let_through_in_any_tokens(wire: str) -> None:
     written = 0
-    for seed in range(25):
+    for seed in range(12):
         rng = random.Random(seed)
         tools = random_tools(rng)
         automaton = make(wire, tools, rng)
@@ -95,10 +110,39 @@ def test_what_templates_write_is_let_through_in_any_tokens(wire: str) -> None:
             matcher, tokens = automaton.matcher(stop_token_ids=[EOS]), tokens_of(automaton, text, split)
             assert matcher.accept_tokens(tokens) == len(tokens) and matcher.is_accepting(), f"seed {seed}: {text!r}"
         written += 1
-    assert written > 10
+    assert written > 5
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("wire", NAMES)
 def test_walks_at_length(wire: str) -> None:
     assert walks(wire, range(1000, 3000), 300, mirrored=False) > 1000
+
+
+@pytest.mark.parametrize(
+    ("wire", "text"),
+    [
+        ("hermes", '<tool_call>\n{"name": "get_weather", "arguments": {"location": "x", "unit": "'),
+        ("gemma4", '<|tool_call>call:get_weather{location:<|"|>x<|"|>,unit:<|"|>'),
+        ("qwen3_coder", f"<tool_call>\n<function=get_weather>\n{parameter('location', 'x')}<parameter=unit>\n"),
+    ],
+)
+def test_a_model_that_wants_kelvin_gets_another_unit(wire: str, text: str) -> None:
+    scene = Scene(wire, [WEATHER], text)
+    taken = units(scene.automaton, text)
+    bitmask = constrain.allocate_token_bitmask(1, WIDTH)
+    rng = np.random.default_rng(0)
+    while scene.matcher.is_constraining:
+        logits = rng.normal(size=(1, WIDTH)).astype(np.float32)
+        logits[0, list(b"kelvin")] += 50
+        scene.matcher.fill_next_token_bitmask(bitmask)
+        constrain.apply_token_bitmask_inplace(logits, bitmask)
+        taken.append(int(logits[0].argmax()))
+        assert scene.matcher.accept_token(taken[-1])
+        assert len(taken) < 400
+    parser = ReplyParser(wire, [WEATHER], VOCABULARY)
+    for token in taken:
+        parser.push(token)
+    parser.finish()
+    (call,) = parser.reply.tool_calls
+    assert call.arguments["unit"] in ("celsius", "fahrenheit")
