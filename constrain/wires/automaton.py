@@ -9,6 +9,7 @@ a call on they constrain every byte. Two roots serve the two ways in which a cal
 
 from __future__ import annotations
 
+import copy
 import marshal
 import re
 import threading
@@ -32,6 +33,7 @@ from .markers import members
 from .marks import Inputs, Marks
 from .regions import Region
 from .reply import Plan
+from .saved import origin
 from .tools import COMPILER_OPTIONS, Tool, ToolSchemaCompiler
 from .values import LOOSE
 from .watch import Watch
@@ -88,15 +90,15 @@ class ToolAutomaton(Grammar):
     ) -> None:
         if reasoning not in _REASONING:
             raise ValueError(f"reasoning={reasoning!r}; use None, 'wait' or 'inside'")
-        self._options = {
-            "tool_choice": tool_choice,
+        self.arguments = {
+            "tool_choice": copy.deepcopy(tool_choice),
             "parallel": parallel,
             "reasoning": reasoning,
             "names": names,
             "json_values": json_values,
             "spelled_markers": spelled_markers,
+            "text_arming": text_arming,
             "code_fences": code_fences,
-            "limits": limits,
         }
         if isinstance(tools, ToolSchemaCompiler):
             if options:
@@ -105,6 +107,7 @@ class ToolAutomaton(Grammar):
         else:
             self.compiler = ToolSchemaCompiler(tools, limits=limits, **options)
         self.wires = members(wire if isinstance(wire, str) else tuple(wire))
+        self.wire_names = tuple(wire.name for wire in self.wires)
         self.choice = read_choice(tool_choice, [tool.name for tool in self.compiler.tools])
         self.marks = Marks.of((c for w in self.wires for c in w.controls), vocab)
         chosen = self.choice.names
@@ -120,7 +123,7 @@ class ToolAutomaton(Grammar):
         self.triggers = [(re.compile(one.trigger), one.at_start) for one in self._by_text]
         self.vocabulary = vocab
         root = self._demanded_root() if self._demanded else self._free_root()
-        super().__init__(root, vocab, report=bad.report, limits=limits, symbols=self.marks.texts)
+        super().__init__(root, vocab, report=bad.report, limits=limits, symbols=self.marks.texts, origin=origin(self))
         self._check_vocabulary()
         large = [] if vocab is None else [node for region in self.regions for node in region.large()]
         if large:
@@ -143,7 +146,7 @@ class ToolAutomaton(Grammar):
     @cached_property
     def _for_texts(self) -> ToolAutomaton:
         """The same automaton without a vocabulary, in which spelled markers stand for tokens."""
-        return ToolAutomaton(self.compiler, None, [wire.name for wire in self.wires], **self._options)
+        return ToolAutomaton(self.compiler, None, self.wire_names, **self.arguments, limits=self.limits)
 
     def matcher(self, *, max_rollback: int | None = 256, stop_token_ids: Iterable[int] | None = None) -> ToolMatcher:
         """A matcher at the start of a reply.
@@ -286,7 +289,8 @@ def automaton(
     content = tuple((tool.name, tool.parameters, tool.pointer) for tool in tools.tools)
     try:
         chosen = marshal.dumps(sorted((k, v) for k, v in others.items() if k != "limits"), 2)
-        key = content, tools.options, tools.limits, tools.bad.drop, names, chosen, vocab and vocab.fingerprint
+        limits = tools.limits, options.get("limits")
+        key = content, tools.options, limits, tools.bad.drop, names, chosen, vocab and vocab.fingerprint
     except (TypeError, ValueError):  # an option that is no plain value; the automaton says what it thinks of it
         return ToolAutomaton(tools, vocab, wire, **others)
     with _lock:
