@@ -12,6 +12,8 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 from ._api import (
     compile_choice,
     compile_gbnf,
@@ -46,6 +48,7 @@ __all__ = [
     "Matcher",
     "RequestError",
     "SchemaError",
+    "Session",
     "UnsatisfiableError",
     "Vocabulary",
     "VocabularyError",
@@ -59,19 +62,24 @@ __all__ = [
     "compile_structural_tag",
     "compile_tools",
     "fill_next_token_bitmasks",
+    "requests",
     "sample",
     "warmup",
 ]
 
-_LAZY = ("Matcher", "fill_next_token_bitmasks")
-"""Names whose module defines kernels: importing them loads numba, so that waits until they are asked for."""
+_LAZY = {
+    "Matcher": ".automata.matcher",
+    "Session": ".requests.session",
+    "fill_next_token_bitmasks": ".automata.matcher",
+}
+"""Names whose modules define kernels: importing them loads numba, so that waits until they are asked for."""
 
 
 def __getattr__(name: str) -> object:
     if name in _LAZY:
-        from .automata import matcher
-
-        return getattr(matcher, name)
+        return getattr(import_module(_LAZY[name], __name__), name)
+    if name == "requests":
+        return import_module(".requests", __name__)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -91,6 +91,8 @@ def compile_regex(
 ) -> Grammar:
     """A grammar whose outputs are the texts that `pattern` matches as a whole. dialect: "ecma" or "python".
 
+    Without the texts that have a NUL, which no token writes.
+
     Raises GrammarError (with the position), UnsatisfiableError, LimitError.
     """
     from ._errors import UnsatisfiableError

@@ -70,8 +70,8 @@ def dump(grammar: Grammar) -> bytes:
     origin = grammar.origin
     if origin is None:
         raise TypeError(
-            "a grammar that was built from nodes has no source to save; use constrain.compile_json_schema or another "
-            "of the compile functions"
+            "a grammar that was built from nodes, or around another grammar, has no source to save; save what a "
+            "compile function of constrain has given"
         )
     content = {
         "front_end": origin.front_end,

@@ -57,7 +57,7 @@ AnyLogits = npt.NDArray[np.floating]
 
 
 class TokenConstraint(Protocol):
-    """What `choose_checked` asks of a matcher."""
+    """What `choose_checked` asks of a matcher. A `constrain.Session` is also asked whether it is undecided."""
 
     @property
     def vocabulary(self) -> Any:
@@ -240,15 +240,23 @@ def choose_checked(
         that only comes into the kept ones when others have gone has no part in the first draws. Without
         them, and at temperature 0, it is exact.
 
+    Where a session is undecided between an answer and a call, the first draw is from the free row: a token that begins
+    a call is taken, and after any other the calls are left out.
+
     Redraws take their uniforms from a stream that u seeds, so that the step consumes one uniform all the same.
     logits: float [V], not written. Raises ValueError as `draw` does, and for an unknown mode.
     """
     if mode not in ("exact", "fast"):
         raise ValueError(f'mode must be "exact" or "fast", not {mode!r}')
-    cuts = sampling.temperature > 0.0
+    cuts, further = sampling.temperature > 0.0, uniforms(int(u * 2**53))
+    if getattr(matcher, "undecided", False):
+        token = choose(logits, sampling, seen, counts, u)
+        if matcher.prefer(token):  # type: ignore[attr-defined]  # only sessions are undecided
+            return token
+        u = further.random()
     if mode == "exact" and cuts and (sampling.top_p < 1.0 or sampling.min_p > 0.0):
         return choose(_masked(logits, matcher), sampling, seen, counts, u)
-    further, row = uniforms(int(u * 2**53)), np.array(logits, dtype=np.float64)
+    row = np.array(logits, dtype=np.float64)
     for _ in range(most if mode == "fast" else 1):
         token = choose(row, sampling, seen, counts, u)
         if matcher.allows(token):

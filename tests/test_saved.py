@@ -15,7 +15,9 @@ import pytest
 import constrain
 from constrain import ConstrainError, Grammar, VocabularyError
 from constrain.automata.grammar import Lexeme
+from constrain.wires.gate import Thoughts
 from constrain.wires.kinds import QwenCoderToolAutomaton
+from constrain.wires.records import Mark, Reasoning
 
 BYTES = [bytes([b]) for b in range(256)]
 MARKERS = {"<eos>": 256, "<tool_call>": 257, "</tool_call>": 258}
@@ -221,11 +223,18 @@ class TestRoundTrip:
         )
         subprocess.run([sys.executable, "-c", code, str(path)], check=True)
 
+    def test_what_is_asked_of_reasoning(self):
+        """Automata of a request keep the markers, the effort and the state of the reasoning."""
+        thoughts = Thoughts(inside=True, effort="low", markers=(Reasoning(Mark.of("<t>\n"), Mark.of("\n</t>")),))
+        automaton = constrain.compile_tools([TOOL], tool_choice="required", reasoning=thoughts)
+        again = Grammar.from_bytes(automaton.to_bytes())
+        assert again.arguments == automaton.arguments and again.arguments["reasoning"] == thoughts
+
 
 class TestRefusals:
     def test_built_from_nodes(self):
         grammar = Grammar(Lexeme(words=(b"a",)), None)
-        with pytest.raises(TypeError, match="compile_json_schema"):
+        with pytest.raises(TypeError, match="compile function"):
             grammar.to_bytes()
         with pytest.raises(TypeError, match="no source"):
             pickle.dumps(grammar)

@@ -259,15 +259,21 @@ class Histories:
         self._width = ids.shape[1]
         return tracks
 
-    def masks(self, ids: Ids) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    def masks(self, ids: Ids, best: Callable[[int], int] | None = None) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """The masks for the next tokens of ids[rows, width].
 
         Returns bitmask int32[n, words], valid until the next call, and int32[rows]: the row of the bitmask that goes
         with each row of ids, -1 where the row must be left alone.
+        best: gives the token with the greatest score of a row; sessions that are undecided are told.
         """
         tracks = self.advance(ids)
         wanted = {id(track): track for track in tracks if track is not None}
         active = [track for track in wanted.values() if track.state == "open" and _is_constraining(track)]
+        if best is not None and any(getattr(one.matcher, "undecided", False) for one in active):
+            rows = {id(track): row for row, track in enumerate(tracks)}
+            for one in active:
+                if getattr(one.matcher, "undecided", False):
+                    one.matcher.prefer(best(rows[id(one)]))
         bitmask = self._room(len(active) + 1)
         self._fill(active, bitmask)
         slots = {id(track): slot for slot, track in enumerate(active) if track.state == "open"}

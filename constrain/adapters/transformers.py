@@ -35,9 +35,9 @@ __all__ = ["ConstraintLogitsProcessor", "Event"]
 class ConstraintLogitsProcessor(LogitsProcessor):  # type: ignore[misc]  # transformers is not type-checked here
     """Sets the scores of tokens that the constraint forbids to minus infinity.
 
-    constraint:     one Grammar for all prompts of the batch, or a list with one Grammar or None (no constraint) per
-                    prompt. Rows of None, rows whose output has ended and rows whose history the constraint forbids are
-                    not touched.
+    constraint:     one Grammar (or `constrain.requests.Constraint`) for all prompts of the batch, or a list with one or
+                    None (no constraint) per prompt. Rows of None, rows whose output has ended and rows whose history
+                    the constraint forbids are not touched.
     stop_token_ids: ids that end the output; None: those of the vocabulary. Give what generation_config.eos_token_id
                     says where the two differ.
     on_failure:     if the constraint of a row fails (a limit is reached), "stop" lets that row only end, "soft" lifts
@@ -101,7 +101,9 @@ class ConstraintLogitsProcessor(LogitsProcessor):  # type: ignore[misc]  # trans
                 f"expected input_ids [rows, length] and scores [rows, width], got {list(input_ids.shape)} and "
                 f"{list(scores.shape)}; continuous batching is not supported"
             )
-        bitmask, slots = self._histories.masks(input_ids.detach().cpu().numpy())
+        bitmask, slots = self._histories.masks(
+            input_ids.detach().cpu().numpy(), best=lambda row: int(scores[row].argmax())
+        )
         width = scores.shape[1]
         if width < vocabulary.n_tokens and self._narrow != width:
             self._narrow = width

@@ -16,6 +16,7 @@ from . import layout as at
 from .compiled import Grammar
 from .index import index_of
 from .ready import make_ready_mask
+from .stepper import Stepper
 from .walks import H_SIZE, W_SIZE
 
 __all__ = ["Matcher", "fill_next_token_bitmasks", "mask_array"]
@@ -25,7 +26,7 @@ _MOST_VERDICTS = 1 << 15  # more than one mask asks for
 _MOST_INTS = 1 << 28  # arrays of one matcher never grow beyond 1 GiB
 
 
-class Matcher:
+class Matcher(Stepper):
     """Says which tokens may come next and takes the chosen one.
 
     A mask and `accept_token` agree on every token. A refused token changes nothing. A stop token is an ordinary step: it
@@ -191,15 +192,6 @@ class Matcher:
         self._free = 1 if self._free == NOT_RELEASED else self._free + 1
         return False
 
-    def accept_tokens(self, token_ids: Iterable[int]) -> int:
-        """Take tokens up to the first that is refused; how many were taken."""
-        taken = 0
-        for token in token_ids:
-            if not self.accept_token(token):
-                break
-            taken += 1
-        return taken
-
     def accept_bytes(self, data: bytes) -> bool:
         """Take text, as one step, whatever its tokens. False: it is not allowed, and nothing has changed."""
         if self.is_terminated():
@@ -218,15 +210,6 @@ class Matcher:
             if status == at.REFUSED:
                 return False
             self._provide(status, len(array))
-
-    def validate_tokens(self, token_ids: Iterable[int]) -> int:
-        """How many of the tokens would be accepted in turn; the state does not change."""
-        before, taken = self.steps, 0
-        try:
-            taken = self.accept_tokens(token_ids)
-        finally:
-            self._undo(self.steps - before)
-        return taken
 
     def rollback(self, count: int = 1) -> None:
         """Take back the last `count` steps. ValueError when there are fewer, or more than max_rollback are asked for."""
@@ -289,53 +272,6 @@ class Matcher:
                 break
             forced.append(int(allowed[0]))
         return forced
-
-    def fill_draft_bitmasks(self, tokens: Sequence[int], bitmask: Any, row: int = 0) -> int:
-        """Masks for a drafted continuation: row + i is the mask after the first i tokens.
-
-        Stops at a token that is refused, or -1. Returns the number of rows written; the state does not change.
-        """
-        before, written = self.steps, 0
-        try:
-            for written, token in enumerate([*tokens, -1], start=1):
-                self.fill_next_token_bitmask(bitmask, row + written - 1)
-                if token < 0 or not self.accept_token(token):
-                    break
-        finally:
-            self._undo(self.steps - before)
-        return written
-
-    def fill_tree_bitmasks(
-        self, tokens: Sequence[int], first_child: Sequence[int], next_sibling: Sequence[int], bitmask: Any, row: int = 0
-    ) -> None:
-        """Masks for a drafted tree: row + i is the mask after the path to node i. Node 0 is the current state (its token is
-        not read); first_child and next_sibling hold node numbers, -1 for none. Rows below a refused token are not written.
-        """
-        before = self.steps
-        try:
-            self._fill_tree(tokens, first_child, next_sibling, bitmask, row)
-        finally:
-            self._undo(self.steps - before)
-
-    def _fill_tree(
-        self, tokens: Sequence[int], first_child: Sequence[int], next_sibling: Sequence[int], bitmask: Any, row: int
-    ) -> None:
-        # (node, 1 to enter it or -1 to leave it)
-        todo = [(0, 1)] if len(tokens) else []
-        while todo:
-            node, way = todo.pop()
-            if way < 0:
-                self._undo(1)
-                continue
-            if node and next_sibling[node] >= 0:
-                todo.append((next_sibling[node], 1))
-            if node and not self.accept_token(tokens[node]):
-                continue
-            self.fill_next_token_bitmask(bitmask, row + node)
-            if node:
-                todo.append((node, -1))
-            if first_child[node] >= 0:
-                todo.append((first_child[node], 1))
 
     # Arrays ------------------------------------------------------------------------------------------------------------
 

@@ -34,6 +34,7 @@ from .layout import (
     K_LEXEME,
     L_FINITE,
     L_MAX,
+    L_SKIN,
     NEED_VERDICT,
     NODE,
     O_ENDLESS,
@@ -293,7 +294,7 @@ def can_differ(P, A, C, T, row):
     frame = A[parent + R_UNIQUE] if parent >= 0 else 0
     while frame != 0:
         regs = A[frame + R_REGS]
-        if A[regs + U_ITEMS] != 0 and not endless_until(P, A, C, row, frame) and some_alike(A, T, regs):
+        if A[regs + U_ITEMS] != 0 and not endless_until(P, A, C, T, row, frame) and some_alike(A, T, regs):
             if not verdict(A, T, A[frame + R_NODE], regs, A[A_POS] + 1):
                 return False
         above = A[frame + R_PARENT]
@@ -325,8 +326,24 @@ def in_doubt(P, A, C, T, row):
     return False
 
 
-@kernel("P A C i i -> b")
-def endless_until(P, A, C, row, frame):
+@kernel("A T -> b")
+def is_zero(A, T):
+    """Whether the number that the text ends in is zero whatever follows: the exponent of a mantissa of zeros."""
+    at, exponent = A[A_POS], False
+    while at >= 0:
+        byte = T[at] | 32
+        if byte == 101 and not exponent:
+            exponent = True
+        elif 49 <= byte <= 57 and exponent:
+            return False
+        elif not (48 <= byte <= 57) and T[at] != 43 and T[at] != 45 and T[at] != 46:
+            break
+        at -= 1
+    return exponent
+
+
+@kernel("P A C T i i -> b")
+def endless_until(P, A, C, T, row, frame):
     """Whether the item under way in the unique array at arena row `frame` surely has infinitely many values to become.
     """
     node, state = C[row + NODE], C[row + STATE]
@@ -334,7 +351,8 @@ def endless_until(P, A, C, row, frame):
         if state >= 0:
             most = P[node + L_MAX]
             if most < 0 and P[state + D_MOST] < 0 and P[node + L_FINITE] == 0:
-                return True
+                if P[node + L_SKIN] == SKIN_JSON or not is_zero(A, T):
+                    return True
             if most >= 0 and P[state + D_WORDS] == D_EVERYTHING and most - C[row + CHARS] >= MANY:
                 return True
     elif endless_frame(P, A, node, C[row + REGS]):

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from .._errors import LimitError
 from .._limits import Limits, check_time, timed
 from ..languages.dfa import DFA
-from ..languages.operations import with_length
+from ..languages.operations import ANY_STRING, with_length
 from .grammar import (
     SYMBOL,
     ArrayShape,
@@ -51,6 +51,8 @@ _LONGER = 40
 """Characters that a number of finitely many values may have beyond the shortest one."""
 _MOST_SECONDS = 1.0
 """Time of one question at run time; what is not known by then is taken to exist."""
+_SOME_CHARS = 4
+"""Free strings of so many more characters are more than any array has items."""
 _MOST_TEXTS = 20_000
 """Texts that are looked at before the search is given up, and a new value is taken to exist."""
 
@@ -176,6 +178,8 @@ class Values:
             words = (rest for _, rest in self.completer._paths(dfa, node.skin).words(state, seen))
             for rest in _different(content, words, node.values) if node.values else words:
                 yield _written(rest, node.skin)
+                if node.skin is Skin.RAW and _is_zero(content):
+                    return
 
     def _automaton(self, node: Lexeme) -> DFA | None:
         """The automaton of a lexeme, with its bounds on characters. LimitError when it is large."""
@@ -280,6 +284,12 @@ def _different(content: bytes, words: Iterator[bytes], count: int) -> Iterator[b
             yield rest
 
 
+def _is_zero(content: bytes) -> bool:
+    """Whether a number is zero whatever follows: the exponent of a mantissa of zeros."""
+    mantissa, e, _ = content.lower().partition(b"e")
+    return bool(e) and not mantissa.strip(b"-0.")
+
+
 def _is_unique(thread: Thread) -> bool:
     return isinstance(thread.node, Frame) and isinstance(thread.node.shape, ArrayShape) and thread.node.shape.unique
 
@@ -290,9 +300,14 @@ def _is_endless(thread: Thread) -> bool:
     """
     node = thread.node
     if isinstance(node, Lexeme):
-        if node.dfa is None or node.max_chars is not None or node.values:
+        if node.dfa is None or node.values:
             return False
+        if node.max_chars is not None:
+            chars = sum(byte & 0xC0 != 0x80 for byte in thread.text.content)
+            return node.dfa is ANY_STRING and not thread.text.escape and node.max_chars - chars >= _SOME_CHARS
         state = node.dfa.run(thread.text.content)
+        if node.skin is Skin.RAW and _is_zero(thread.text.content):
+            return False
         return state >= 0 and int(node.dfa.char_bounds[1][state]) < 0
     if not isinstance(node, Frame) or not (thread.layout_state.edges or thread.layout_state.calls):
         return False

@@ -24,6 +24,7 @@ from .cfg import Built, Rule, compile_rules
 from .dispatch import Plan, Tag, dispatched, in_turns
 from .expressions import EMPTY, Embed, Expr, Language, choice, regular, repetition, sequence
 from .free_text import FreeText
+from .styles import STYLES, styled
 from .tag_fields import fields, natural, strings
 from .tokens import Tokens
 from .values import json_values
@@ -133,27 +134,37 @@ class _Reader:
     def json_schema(self, spec: Any, at: str, scope: _Scope, close: Close) -> Expr:
         optional = {"style": (str, "json"), "any_order": (bool, False), "max_whitespace_cnt": (int, None)}
         found = fields(spec, at, {"json_schema": (dict, bool, str)}, {**optional, "excludes": (list, [])})
-        if found["style"] != "json":
-            raise SchemaError(at, "style", f"{found['style']!r} is not supported: compile_tools has tool-call formats")
         if found["excludes"]:
             raise SchemaError(at, "excludes", "strings inside JSON values cannot be excluded")
         options: dict[str, Any] = {"property_order": "any" if found["any_order"] else "schema"}
         if found["max_whitespace_cnt"] is not None:
             most = natural(found["max_whitespace_cnt"], at, "max_whitespace_cnt")
             options["whitespace"] = f"[ \\t\\n\\r]{{0,{most}}}"
+        if found["style"] != "json":
+            return self.arguments(found["json_schema"], at, found["style"], options, close)
         return self.closed(self.values(found["json_schema"], f"{at}/json_schema", options), close)
 
+    def arguments(self, schema: Any, at: str, style: str, options: dict[str, Any], close: Close) -> Expr:
+        """The values of a schema as a tool-call format writes arguments."""
+        if style not in STYLES:
+            raise SchemaError(at, "style", f"{style!r} is not supported; it is 'json' or one of {', '.join(STYLES)}")
+        if "whitespace" in options:
+            raise SchemaError(at, "max_whitespace_cnt", "is for the style 'json'")
+        if not close:
+            raise SchemaError(at, "style", f"content in the style {style} stands in a tag, right before its end")
+        order = options["property_order"]
+        with _pointed(f"{at}/json_schema"):
+            return styled(schema, style, close, order, self.text, self.report, f"{at}/json_schema")
+
     def qwen_xml_parameter(self, spec: Any, at: str, scope: _Scope, close: Close) -> Expr:
-        raise SchemaError(at, "type", "qwen_xml_parameter is not supported: compile_tools has tool-call formats")
+        """An older name of one style."""
+        schema = fields(spec, at, {"json_schema": (dict, bool, str)})["json_schema"]
+        return self.arguments(schema, at, "qwen_xml", {"property_order": "schema"}, close)
 
     def values(self, schema: Any, at: str, options: dict[str, Any]) -> Embed:
         options = {"whitespace": self.whitespace, "property_order": "schema", **options}
-        try:
+        with _pointed(at):
             return json_values(schema, limits=self.limits, report=self.report, pointer=at, **options)
-        except SchemaError as error:
-            raise SchemaError(at + error.pointer, error.keyword, error.reason) from None
-        except UnsatisfiableError as error:
-            raise UnsatisfiableError(at + error.pointer, error.reason) from None
 
     def regex(self, spec: Any, at: str, scope: _Scope, close: Close) -> Expr:
         pattern = fields(spec, at, {"pattern": str})["pattern"]
@@ -365,6 +376,17 @@ def _inside(at: str) -> Iterator[None]:
         yield
     except GrammarError as error:
         raise SchemaError(at, None, str(error)) from None
+
+
+@contextmanager
+def _pointed(at: str) -> Iterator[None]:
+    """Errors of a schema in the specification, with pointers that begin at the specification."""
+    try:
+        yield
+    except SchemaError as error:
+        raise SchemaError(at + error.pointer, error.keyword, error.reason) from None
+    except UnsatisfiableError as error:
+        raise UnsatisfiableError(at + error.pointer, error.reason) from None
 
 
 @contextmanager

@@ -1,7 +1,7 @@
 """Reference runners: the whole way from a prompt to constrained text, small enough to be read as the model answer.
 
 loop      the loop itself, for any model and array library
-arrays    the four array operations it needs, for numpy
+arrays    the five array operations it needs, for numpy
 cpu       CpuRunner: the loop on numpy arrays
 requests  Request, Event, Completion, Timing, and the protocols Model and Tokens
 streams   text increments across tokens, stop strings

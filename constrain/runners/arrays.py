@@ -1,6 +1,6 @@
-"""The four operations of the loop that depend on where arrays live, here for numpy.
+"""The five operations of the loop that depend on where arrays live, here for numpy.
 
-A runner for another device brings an object with the same four methods and keeps the loop. Bitmasks are filled by the
+A runner for another device brings an object with the same five methods and keeps the loop. Bitmasks are filled by the
 matchers and so begin in host memory, int32 [rows, ceil(V / 32)]; `apply` is the place to move them.
 """
 
@@ -31,6 +31,9 @@ class Arrays(Protocol):
     def apply(self, logits: Any, bitmask: Bitmask, rows: Sequence[int]) -> Any:
         """Logits [B, V] with minus infinity wherever the bit is 0 in the given rows; other rows keep their bits."""
 
+    def best(self, logits: Any, row: int) -> int:
+        """The token id with the greatest of logits[row], the lowest where several are equal."""
+
     def choose(
         self, logits: Any, row: int, sampling: Sampling, seen: Set[int], counts: Mapping[int, int], u: float
     ) -> int:
@@ -57,6 +60,9 @@ class NumpyArrays:
             logits = logits.copy()
         apply_token_bitmask_inplace(logits, bitmask, indices=rows)
         return logits
+
+    def best(self, logits: npt.NDArray[np.floating], row: int) -> int:
+        return int(logits[row].argmax())
 
     def choose(
         self,

@@ -7,12 +7,12 @@ A step, for the batch of live sequences:
     logits = arrays.apply(...)               forbidden logits become minus infinity, before everything else
     for each sequence: u = next uniform      exactly one, whether constrained or not, greedy or not
         token = arrays.choose(...)           penalties -> temperature -> top-k -> top-p -> min-p -> draw
-        matcher.accept_token(token)          the only place where a matcher moves
+        session.accept_token(token)          the only place where a constraint moves
 
 Rows without a constraint, or with an idle one, are never written: their logits reach the sampler as the model gave
-them, and they draw the same ids as they would without this library. A failure of one matcher, at creation, mask or
-commit, is that sequence's alone: it becomes an event and the sequence's policy decides. The loop holds no state between
-runs; a matcher, a cache and a Timing belong to one run, and so to one thread, at a time.
+them, and they draw the same ids as they would without this library. Each sequence has a `constrain.Session`: a failure
+of its constraint, at creation, mask or commit, is that sequence's alone, and what the session tells become events. The
+loop holds no state between runs; a session, a cache and a Timing belong to one run, and so to one thread, at a time.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Generator, Sequence
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Generic, TypeVar
 
 from ..sampling import uniforms
 from .arrays import Arrays
@@ -37,7 +37,7 @@ Events = Generator[Event, "bool | None", None]
 
 
 class _Sequence:
-    """The state of one request: its matcher (None when free), random stream, text stream and reply so far."""
+    """The state of one request: its session (None before the start), random stream, text stream and reply so far."""
 
     def __init__(self, index: int, request: Request, tokens: Tokens) -> None:
         prompt = request.prompt
@@ -46,9 +46,9 @@ class _Sequence:
         self.stop_ids = frozenset(tokens.eos_token_ids) | frozenset(request.stop_token_ids)
         self.random = uniforms(request.sampling.seed)
         self.stream = TextStream(request.stop)
-        self.matcher: Any = None
-        self.policy: Literal["soft", "stop", "raise"] = request.on_failure or "stop"
-        self.engaged = False
+        self.session: Any = None
+        self.told = 0
+        """How many of the session's events were passed on."""
         self.cache: Any = None
         self.pending = self.prompt
         self.seen = set(self.prompt)
@@ -60,17 +60,19 @@ class _Sequence:
         self.events: list[Event] = []
 
     def attach(self) -> None:
-        """Make the matcher; whether it is idle at first decides the policy that the request left open."""
-        constraint = self.request.constraint
-        if constraint is None:
+        """Make the session."""
+        from ..requests.session import Session
+
+        constraint, policy = self.request.constraint, self.request.on_failure
+        if isinstance(constraint, Session):
+            self.session = constraint
             return
-        if hasattr(constraint, "matcher"):
-            extra = self.request.stop_token_ids
-            self.matcher = constraint.matcher(stop_token_ids=sorted(self.stop_ids)) if extra else constraint.matcher()
-        else:
-            self.matcher = constraint
-        if self.request.on_failure is None and not self.matcher.is_constraining:
-            self.policy = "soft"
+        self.session = Session(
+            constraint,
+            prompt=self.prompt,
+            stop_token_ids=sorted(self.stop_ids) if self.request.stop_token_ids else None,
+            on_failure="stop" if policy == "raise" else policy,
+        )
 
     def take(self, token: int) -> None:
         self.reply.append(token)
@@ -79,12 +81,13 @@ class _Sequence:
         self.pending = [token]
 
     def complete(self) -> bool | None:
-        if self.request.constraint is None:
+        constraint = self.request.constraint
+        if constraint is None or getattr(constraint, "is_free", False):
             return None
-        if self.failed or self.matcher is None:
+        if self.failed or self.session is None:
             return False
         try:
-            return bool(self.matcher.is_terminated() or self.matcher.is_accepting())
+            return bool(self.session.is_complete)
         except Exception:
             return False
 
@@ -128,11 +131,10 @@ class Runner(Generic[ModelT, TokensT]):
         for sequence in live:
             yield from self._start(sequence)
         live = yield from self._finish_ended(live)
-        constrained = any(sequence.matcher is not None for sequence in live)
+        constrained = any(sequence.request.constraint is not None for sequence in live)
         bitmask = self.arrays.allocate(len(live), self.model.vocab_size) if constrained else None
         while live:
             logits = self._forward(live, clock)
-            yield from self._note_engagement(live, clock)
             logits = yield from self._mask(live, logits, bitmask, clock)
             for row, sequence in enumerate(live):
                 if sequence.finish is None:
@@ -144,10 +146,9 @@ class Runner(Generic[ModelT, TokensT]):
         if not 1 <= size <= most:
             yield from _end(sequence, f"prompt: {size} tokens, where 1 to {most} are possible")
             return
-        try:
+        if sequence.request.constraint is not None:
             sequence.attach()
-        except Exception as error:
-            yield from _fail(sequence, "creation", error)
+            yield from _pass_on(sequence)
         if sequence.finish is None and sequence.request.max_tokens <= 0:
             sequence.finish = "length"
         sequence.cache = self.model.new_cache()
@@ -163,57 +164,42 @@ class Runner(Generic[ModelT, TokensT]):
             clock.model += elapsed
         return logits
 
-    def _note_engagement(self, live: Sequence[_Sequence], clock: Timing) -> Events:
-        """Ask each matcher whether it restricts anything now, and emit the changes."""
-        for sequence in live:
-            if sequence.matcher is None:
-                continue
-            engaged, failure = False, None
-            started = time.perf_counter()
-            try:
-                engaged = bool(sequence.matcher.is_constraining)
-            except Exception as error:
-                failure = error
-            clock.mask += time.perf_counter() - started
-            if failure is not None:
-                yield from _fail(sequence, "mask", failure)
-            elif engaged != sequence.engaged:
-                sequence.engaged = engaged
-                yield from _emit(sequence, "engaged" if engaged else "released")
-
     def _mask(
         self, live: Sequence[_Sequence], logits: Any, bitmask: Any, clock: Timing
     ) -> Generator[Event, bool | None, Any]:
-        """Logits with the rows of all engaged sequences masked."""
-        rows = [row for row, s in enumerate(live) if s.engaged and s.matcher is not None and s.finish is None]
+        """Logits with the rows of all sequences masked whose constraint restricts something now."""
+        started = time.perf_counter()
+        rows = [row for row, s in enumerate(live) if s.session is not None and s.session.is_constraining]
+        clock.mask += time.perf_counter() - started
+        for sequence in live:
+            yield from _pass_on(sequence)
+        rows = [row for row in rows if live[row].finish is None]
         if not rows:
             return logits
         started = time.perf_counter()
         bitmask = bitmask[: len(live)]
-        failures = self._fill(live, bitmask, rows)
-        rows = [row for row in rows if row not in failures]
+        for row in rows:
+            if live[row].session.undecided:
+                live[row].session.prefer(self.arrays.best(logits, row))
+        self._fill(live, bitmask, rows)
+        rows = [row for row in rows if live[row].session.is_constraining]
         if rows:
             logits = self.arrays.apply(logits, bitmask, rows)
         clock.mask += time.perf_counter() - started
-        for row, error in failures.items():
-            yield from _fail(live[row], "mask", error)
+        for sequence in live:
+            yield from _pass_on(sequence)
         return logits
 
-    def _fill(self, live: Sequence[_Sequence], bitmask: Any, rows: Sequence[int]) -> dict[int, Exception]:
-        """Fill the rows in one call, and one by one only to find out whose matcher failed; the failures by row."""
-        failures: dict[int, Exception] = {}
+    def _fill(self, live: Sequence[_Sequence], bitmask: Any, rows: Sequence[int]) -> None:
+        """Fill the rows in one call, and one by one only to find out whose constraint failed."""
         try:
-            self.arrays.fill([live[row].matcher for row in rows], bitmask, rows)
+            self.arrays.fill([live[row].session for row in rows], bitmask, rows)
         except Exception:
             for row in rows:
                 try:
-                    live[row].matcher.fill_next_token_bitmask(bitmask, row)
+                    live[row].session.fill_next_token_bitmask(bitmask, row)
                 except Exception as error:
-                    failures[row] = error
-        for row in rows:
-            if row not in failures and not bitmask[row].any():
-                failures[row] = RuntimeError("no token is allowed here")
-        return failures
+                    live[row].session.fail("mask", error)
 
     def _advance(self, sequence: _Sequence, logits: Any, row: int, clock: Timing) -> Events:
         """Draw one token for one sequence, commit it, and emit what it settles."""
@@ -227,7 +213,7 @@ class Runner(Generic[ModelT, TokensT]):
             return
         finally:
             clock.sample += time.perf_counter() - started
-        if sequence.matcher is not None:
+        if sequence.session is not None:
             yield from self._commit(sequence, token, clock)
             if sequence.finish in ("failed", "cancelled"):
                 return
@@ -242,19 +228,16 @@ class Runner(Generic[ModelT, TokensT]):
         yield from _emit(sequence, "token", text=text, token_id=token)
 
     def _commit(self, sequence: _Sequence, token: int, clock: Timing) -> Events:
-        """Advance the matcher by the token; a terminated one ends the sequence."""
-        failure = None
+        """Advance the session by the token; a terminated one ends the sequence."""
+        session = sequence.session
         started = time.perf_counter()
-        try:
-            if not sequence.matcher.accept_token(token):
-                raise RuntimeError(f"the matcher refuses token {token}")
-            if sequence.matcher.is_terminated():
-                sequence.finish = "stop"
-        except Exception as error:
-            failure = error
+        if not session.accept_token(token) and session.failure is None:
+            session.fail("commit", RuntimeError(f"the matcher refuses token {token}"))
+            session.accept_token(token)
+        if session.is_terminated():
+            sequence.finish = "stop"
         clock.commit += time.perf_counter() - started
-        if failure is not None:
-            yield from _fail(sequence, "commit", failure)
+        yield from _pass_on(sequence)
 
     def _is_full(self, sequence: _Sequence) -> bool:
         size = len(sequence.reply)
@@ -288,19 +271,24 @@ def _emit(sequence: _Sequence, kind: Any, text: str = "", token_id: int | None =
         sequence.finish = "cancelled"
 
 
-def _fail(sequence: _Sequence, stage: str, error: Exception) -> Events:
-    """The constraint of a sequence failed: carry out its policy."""
-    reason = f"{stage}: {type(error).__name__}: {error}"
-    sequence.matcher, sequence.engaged, sequence.failed = None, False, True
-    if sequence.policy == "soft":
-        yield from _emit(sequence, "disabled", reason=reason)
-    else:
-        yield from _end(sequence, reason, error)
+def _pass_on(sequence: _Sequence) -> Events:
+    """Yield what the session has told since; a failure under a policy that says so ends the sequence."""
+    session = sequence.session
+    if session is None:
+        return
+    while sequence.told < len(session.events):
+        told = session.events[sequence.told]
+        sequence.told += 1
+        if told.kind == "failed":
+            yield from _end(sequence, told.reason, session.error)
+        else:
+            sequence.failed = sequence.failed or told.kind == "disabled"
+            yield from _emit(sequence, told.kind, reason=told.reason)
 
 
 def _end(sequence: _Sequence, reason: str, error: Exception | None = None) -> Events:
     """The sequence cannot go on."""
-    if sequence.policy == "raise":
+    if sequence.request.on_failure == "raise":
         raise SequenceError(sequence.index, len(sequence.reply), reason) from error
     sequence.finish, sequence.failed = "failed", True
     yield from _emit(sequence, "failed", reason=reason)

@@ -12,7 +12,7 @@ from ..sampling import Sampling
 __all__ = ["Completion", "Event", "Model", "Request", "SequenceError", "Timing", "Tokens"]
 
 FinishReason = Literal["stop", "length", "cancelled", "failed"]
-EventKind = Literal["token", "engaged", "released", "disabled", "failed", "finished"]
+EventKind = Literal["token", "warning", "engaged", "released", "call", "disabled", "failed", "finished"]
 
 
 class Model(Protocol):
@@ -46,9 +46,9 @@ class Tokens(Protocol):
 class Request:
     """One sequence to generate.
 
-    prompt: token ids, or text for the tokenizer. constraint: a Grammar (a matcher is made from it), a Matcher (used
-    from where it stands), or None. max_tokens: of the reply, stop token included. stop: strings that end the reply and
-    are not part of it. stop_token_ids: in addition to the model's own.
+    prompt: token ids, or text for the tokenizer. constraint: a Grammar or a `constrain.requests.Constraint` (a session
+    is made of it), a Matcher or a Session (used from where it stands), or None. max_tokens: of the reply, stop token
+    included. stop: strings that end the reply and are not part of it. stop_token_ids: in addition to the model's own.
     on_failure: when the constraint fails, "soft" goes on without it, "stop" ends the sequence, "raise" raises
     SequenceError; None is "soft" for a constraint that is idle at first (tools) and "stop" for one that is not.
     """
@@ -83,7 +83,9 @@ class Event:
     """Something that happened to a sequence.
 
     kind: "token"     a token was committed; text is what it settles (often "", and the rest later)
+          "warning"   the constraint could not be set up as asked; reason says what is missing
           "engaged"   the constraint begins to restrict tokens;  "released"  it stops doing so
+          "call"      the reply calls a tool, instead of the answer
           "disabled"  the constraint failed and the sequence goes on without it; reason says at what and why
           "failed"    the sequence ends for that reason
           "finished"  the last event; text is what was still held back, reason the finish reason, completion the result

@@ -10,7 +10,6 @@
 
 from __future__ import annotations
 
-from itertools import islice
 from typing import TYPE_CHECKING
 
 from .._errors import LimitError
@@ -28,6 +27,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Repeats"]
 
+_SOME_CHARS = 4
+"""Free strings of so many characters are more than any array has items."""
+_MOST_TEXTS = 20_000
+"""Texts that are looked at before so many values are taken to exist."""
 _MANY = 1 << 40
 """More numbers than any array has items."""
 
@@ -119,10 +122,10 @@ class Repeats:
         return _MANY if numbers.clauses else len(numbers.values)
 
     def _endless_text(self, clause: Text) -> bool:
+        if not clause.atoms:
+            return clause.max is None or clause.max >= _SOME_CHARS
         if clause.max is not None:
             return False
-        if not clause.atoms:
-            return True
         dfa, _, _ = self.normaliser.lexicon.lexeme(clause)
         return not dfa.is_empty and int(dfa.char_bounds[1][0]) < 0
 
@@ -163,10 +166,10 @@ class Repeats:
         node = Builder(normaliser).node(goal)
         values: set[object] = set()
         try:
-            for text in islice(Values(Oracle(node)).words(node), 16 * count + 256):
+            for looked_at, text in enumerate(Values(Oracle(node)).words(node)):
                 check_time()
                 values.add(value_of(text))
-                if len(values) >= count:
+                if len(values) >= count or looked_at > _MOST_TEXTS:
                     return True
         except (LimitError, RecursionError):
             check_time()

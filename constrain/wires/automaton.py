@@ -14,44 +14,36 @@ import marshal
 import re
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .._errors import UnsatisfiableError, VocabularyError
 from .._limits import Limits
-from ..automata.compiled import Grammar
 from ..automata.grammar import SYMBOL, Lexeme, Node, Union, symbol
 from ..languages.operations import ANY_STRING
-from ..languages.texts import strings_without
 from ..vocabulary import Vocabulary
 from .ahead import build_ahead
 from .choice import read_choice
-from .judge import Judge
+from .gate import Gate, Thoughts, read_thoughts
+from .gated import ReplyGrammar
 from .layouts import Either, Many, Part, Parts, frame
 from .markers import members
-from .marks import Inputs, Marks
+from .marks import Marks
 from .regions import Region
 from .reply import Plan
 from .saved import origin
 from .tools import COMPILER_OPTIONS, Tool, ToolSchemaCompiler
-from .values import LOOSE
 from .watch import Watch
 from .writable import Settings
-
-if TYPE_CHECKING:
-    from ..automata.explain import Rejection
-    from .matcher import ToolMatcher
 
 __all__ = [
     "ToolAutomaton",
     "automaton",
 ]
 
-_REASONING = {None: None, False: None, True: "wait", "wait": "wait", "inside": "inside"}
 
-
-class ToolAutomaton(Grammar):
+class ToolAutomaton(ReplyGrammar):
     """Constrains the tool calls of replies.
 
     tools:       a list of tools, or a ToolSchemaCompiler; `compiler` afterwards.
@@ -59,7 +51,8 @@ class ToolAutomaton(Grammar):
     wire:        the name of a format, of an overlay, or a list of names.
     tool_choice: "auto", "required" or "any", "none", a name, or OpenAI's or Anthropic's object.
     parallel:    whether a reply may have several calls.
-    reasoning:   None; "wait" or True: a demanded call comes after the reasoning; "inside": the prompt has begun it.
+    reasoning:   None; "wait" or True: a demanded call comes after the reasoning; "inside": the prompt has begun it;
+                 or a `gate.Thoughts`.
     names:       "declared": only the names of tools can be written; "any": any name, with an object as arguments.
     json_values: "schema", or "free": on raw-text formats objects and arrays are any text.
     spelled_markers: whether strings may spell the format's markers: "allow" or "forbid"; None: what the format needs.
@@ -71,6 +64,8 @@ class ToolAutomaton(Grammar):
     VocabularyError (a call is demanded that the vocabulary has no token to begin), ValueError (options).
     """
 
+    demand = "a call"
+
     def __init__(
         self,
         tools: Any,
@@ -79,7 +74,7 @@ class ToolAutomaton(Grammar):
         *,
         tool_choice: Any = "auto",
         parallel: bool = True,
-        reasoning: str | bool | None = None,
+        reasoning: str | bool | Thoughts | None = None,
         names: str = "declared",
         json_values: str = "schema",
         spelled_markers: str | None = None,
@@ -88,9 +83,8 @@ class ToolAutomaton(Grammar):
         limits: Limits | None = None,
         **options: Any,
     ) -> None:
-        if reasoning not in _REASONING:
-            raise ValueError(f"reasoning={reasoning!r}; use None, 'wait' or 'inside'")
-        self.arguments = {
+        thoughts = read_thoughts(reasoning)
+        self.arguments: dict[str, Any] = {
             "tool_choice": copy.deepcopy(tool_choice),
             "parallel": parallel,
             "reasoning": reasoning,
@@ -109,13 +103,17 @@ class ToolAutomaton(Grammar):
         self.wires = members(wire if isinstance(wire, str) else tuple(wire))
         self.wire_names = tuple(wire.name for wire in self.wires)
         self.choice = read_choice(tool_choice, [tool.name for tool in self.compiler.tools])
-        self.marks = Marks.of((c for w in self.wires for c in w.controls), vocab)
+        controls = [control for one in self.wires for control in one.controls]
+        self.marks = Marks.of((*controls, *(thoughts or Thoughts()).controls(vocab)), vocab)
         chosen = self.choice.names
         self.tools: tuple[Tool, ...] = tuple(t for t in self.compiler.tools if chosen is None or t.name in chosen)
         settings = Settings(parallel and self.choice.parallel, names, json_values, spelled_markers)
         bad = self.compiler.bad.copy()
         self.regions = [Region(one, self.compiler.options, self.tools, self.marks, settings, bad) for one in self.wires]
-        self._settings, self._reasoning, self._code_fences = settings, _REASONING[reasoning], code_fences
+        self._gate = None if thoughts is None else Gate.of(thoughts, self.wires, self.marks)
+        markers = Thoughts(markers=thoughts.markers) if thoughts else Thoughts()
+        self._watched = Gate.of(markers, self.wires, self.marks) or Gate()
+        self._settings, self._code_fences = settings, code_fences
         self._demanded = self.choice.mode == "required"
         openings = [] if self.choice.mode == "none" else [o for region in self.regions for o in region.openings()]
         self._openings = [(one.token, one) for one in openings if one.token is not None]
@@ -130,45 +128,27 @@ class ToolAutomaton(Grammar):
             with self.lock:
                 build_ahead(large, self.program)
 
-    def accepts(self, data: bytes | str) -> bool:
-        """Whether `data` is a whole reply. Control tokens are spelled out in it."""
-        return self._judge(data).accepts()
+    def variant(self, reasoning: str | bool | Thoughts | None, *, demanded: bool = False) -> ToolAutomaton:
+        """The same tools and options, with another `reasoning`. demanded: a reply has nothing but calls."""
+        options = {**self.arguments, "reasoning": reasoning}
+        if demanded:
+            named = [{"name": tool.name} for tool in self.tools]
+            options["tool_choice"] = {"type": "allowed_tools", "mode": "required", "tools": named}
+            options["parallel"] = self._settings.parallel
+        return ToolAutomaton(self.compiler, self.vocabulary, self.wire_names, **options, limits=self.limits)
 
-    def explain(self, data: bytes | str) -> Rejection | None:
-        """Where and why `data` is not a reply, and what was expected there; None when it is one. Tools are the first
-        keys of the pointer.
-        """
-        return self._judge(data).explain()
-
-    def _judge(self, data: bytes | str) -> Judge:
-        return Judge(self._for_texts if self._textual else self, data.encode() if isinstance(data, str) else data)
+    def judged(self) -> ReplyGrammar:
+        return self._for_texts if self._textual else self
 
     @cached_property
     def _for_texts(self) -> ToolAutomaton:
         """The same automaton without a vocabulary, in which spelled markers stand for tokens."""
         return ToolAutomaton(self.compiler, None, self.wire_names, **self.arguments, limits=self.limits)
 
-    def matcher(self, *, max_rollback: int | None = 256, stop_token_ids: Iterable[int] | None = None) -> ToolMatcher:
-        """A matcher at the start of a reply.
-
-        stop_token_ids: by default the vocabulary's EOS ids and the formats' own.
-        """
-        if stop_token_ids is None:
-            stop_token_ids = self.stop_token_ids
-        if self.plan.textual:
-            from .by_text import TextMatcher
-
-            return TextMatcher(self, max_rollback=max_rollback, stop_token_ids=stop_token_ids)
-        from .matcher import ToolMatcher
-
-        return ToolMatcher(self, max_rollback=max_rollback, stop_token_ids=stop_token_ids)
-
-    @cached_property
-    def stop_token_ids(self) -> tuple[int, ...]:
-        """The tokens that may end a reply: the vocabulary's EOS ids and the end-of-turn tokens of the formats."""
-        vocabulary = self._bound()
-        found = (vocabulary.control_id(text) for wire in self.wires for text in wire.stops)
-        return tuple(dict.fromkeys((*vocabulary.eos_token_ids, *(i for i in found if i is not None))))
+    @property
+    def begins_calls(self) -> bool:
+        """Whether the vocabulary has the tokens to begin a call."""
+        return bool(self._openings or self._by_text)
 
     @cached_property
     def plan(self) -> Plan:
@@ -186,15 +166,13 @@ class ToolAutomaton(Grammar):
                 arms.setdefault(start[0] - SYMBOL, []).append(b"")
                 others |= {(*start, *header): others[header] for header in region.message_headers}
         others = {mark: thinking for mark, thinking in others.items() if mark[0] - SYMBOL in arms}
-        thoughts = [wire.reasoning for wire in self.wires if wire.reasoning is not None]
         breaks = [mark for mark in map(spell, silent) if mark[-1] >= SYMBOL]
-        opens = {_to_control(spell(one.open.text)): None for one in thoughts}
-        closes = {spell(one.close.text): None for one in thoughts}
+        gate, seen = self._gate, self._watched
         return Plan(
-            watch=Watch(arms, tuple(opens), tuple(closes), tuple(breaks), self._code_fences),
+            watch=Watch(arms, seen.opens, seen.closes, tuple(breaks), self._code_fences),
             demanded=self._demanded,
-            waits=self._demanded and self._reasoning is not None,
-            inside=self._reasoning == "inside",
+            waits=self._demanded and gate is not None and gate.waits,
+            inside=gate is not None and gate.waits and gate.inside,
             single=not self._settings.parallel,
             begins=bool(self._messages),
             others=others,
@@ -210,13 +188,7 @@ class ToolAutomaton(Grammar):
         """
         if self.vocabulary is None:
             return False
-        return bool(self._thought_ends) if self._demanded else bool(self._by_text)
-
-    @property
-    def _thought_ends(self) -> list[bytes]:
-        """What ends the reasoning that a demanded call waits for, where that is text."""
-        ends = [self.marks.spell(wire.reasoning.close.text) for wire in self.wires if wire.reasoning is not None]
-        return [bytes(end) for end in ends if max(end) < SYMBOL] if self._reasoning else []
+        return self._gate is not None and bool(self._gate.texts) if self._demanded else bool(self._by_text)
 
     @cached_property
     def _messages(self) -> list[Region]:
@@ -248,11 +220,7 @@ class ToolAutomaton(Grammar):
         if not blocks:
             raise UnsatisfiableError("", "a call is required, but no tool is left that could be called")
         block = _union(blocks)
-        lead: list[Part] = [LOOSE] if self._reasoning else []
-        if self._textual:
-            ends = self._thought_ends
-            thought = Lexeme(dfa=strings_without(tuple(end.decode() for end in ends)))
-            lead = [thought, Either(*((end,) for end in ends)), LOOSE]
+        lead: list[Part] = [] if self._gate is None else self._gate.lead(self._textual)
         for region in self.regions:
             lead += region.lead()
         tail = [part for region in self.regions for part in region.tail()]
@@ -263,7 +231,7 @@ class ToolAutomaton(Grammar):
 
     def _check_vocabulary(self) -> None:
         """A format whose first marker the vocabulary lacks cannot begin a call by a token."""
-        if self.vocabulary is None or self.choice.mode == "none" or self._openings or self._by_text:
+        if self.vocabulary is None or self.choice.mode == "none" or self.begins_calls:
             return
         missing = ", ".join(repr(region.wire.openers[0].text) for region in self.regions)
         if self._demanded:
@@ -312,9 +280,3 @@ ANYTHING = Lexeme(dfa=ANY_STRING)
 
 def _union(nodes: Sequence[Node]) -> Node:
     return nodes[0] if len(nodes) == 1 else Union(tuple(nodes))
-
-
-def _to_control(marker: Inputs) -> Inputs:
-    """The marker up to its last control token, which is where it is recognised."""
-    last = max((i for i, unit in enumerate(marker) if unit >= SYMBOL), default=len(marker) - 1)
-    return marker[: last + 1]

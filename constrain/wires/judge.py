@@ -14,7 +14,7 @@ from ..automata.grammar import SYMBOL, symbol
 from ..automata.oracle import Oracle, Thread
 
 if TYPE_CHECKING:
-    from .automaton import ToolAutomaton
+    from .gated import ReplyGrammar
 
 __all__ = ["Judge"]
 
@@ -24,7 +24,7 @@ _BLANKS = b" \t\r\n"
 class Judge:
     """One reading of one text. position: bytes that were read."""
 
-    def __init__(self, automaton: ToolAutomaton, data: bytes) -> None:
+    def __init__(self, automaton: ReplyGrammar, data: bytes) -> None:
         self.automaton, self.data = automaton, data
         self.plan, self.marks = automaton.plan, automaton.marks
         self.oracle = Oracle(automaton.root)
@@ -48,7 +48,8 @@ class Judge:
         if not self.state.calling and self.position < len(self.data):
             return Rejection(self.position, "", "the beginning of another call", ("text", "the end"))
         if not self.state.calling:
-            expected = "the end of the reasoning, then a call" if self.plan.waits else "a call"
+            demanded = self.automaton.demand
+            expected = f"the end of the reasoning, then {demanded}" if self.plan.waits else demanded
             return Rejection(self.position, "", "the end", (expected,))
         return rejection(self.oracle, self.threads, self.data, self.position, self.marks.texts)
 

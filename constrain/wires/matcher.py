@@ -16,7 +16,7 @@ from ..automata.matcher import NOT_RELEASED, Matcher, mask_array
 from .reply import State
 
 if TYPE_CHECKING:
-    from .automaton import ToolAutomaton
+    from .gated import ReplyGrammar
 
 __all__ = ["ToolMatcher", "all_but"]
 
@@ -27,10 +27,10 @@ class ToolMatcher(Matcher):
     where there may be one.
     """
 
-    grammar: ToolAutomaton
+    grammar: ReplyGrammar
 
     def __init__(
-        self, grammar: ToolAutomaton, *, max_rollback: int | None = 256, stop_token_ids: Iterable[int] | None = None
+        self, grammar: ReplyGrammar, *, max_rollback: int | None = 256, stop_token_ids: Iterable[int] | None = None
     ) -> None:
         self._plan = grammar.plan
         super().__init__(grammar, max_rollback=max_rollback, stop_token_ids=stop_token_ids)

@@ -7,7 +7,7 @@ A `State` is small and immutable, so taking back a step is putting an older one 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from ..automata.grammar import symbol
@@ -46,11 +46,11 @@ class Plan:
     demanded: bool
     waits: bool
     inside: bool
-    single: bool
-    begins: bool
-    others: Mapping[Inputs, bool]
-    longest_other: int
-    overruns: bool
+    single: bool = False
+    begins: bool = False
+    others: Mapping[Inputs, bool] = field(default_factory=dict)
+    longest_other: int = 0
+    overruns: bool = False
     textual: bool = False
 
     def start(self) -> State:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from .._limits import Limits
 from .._saved import Origin
+from .gate import Thoughts
+from .records import Mark, Reasoning
 from .tools import ToolSchemaCompiler
 
 if TYPE_CHECKING:
@@ -29,7 +32,7 @@ def origin(automaton: ToolAutomaton) -> Origin:
     options = {
         "kind": type(automaton).__name__,
         "wires": automaton.wire_names,
-        "automaton": automaton.arguments,
+        "automaton": {**automaton.arguments, "reasoning": _spelled(automaton.arguments["reasoning"])},
         "compiler": compiler.arguments,
         "compiler_limits": vars(compiler.limits),
     }
@@ -46,6 +49,19 @@ def restored(
     compiling = Limits(**options["compiler_limits"])
     compiler = ToolSchemaCompiler(**source, **options["compiler"], registry=documents or None, limits=compiling)
     known = {kind.__name__: kind for kind in (ToolAutomaton, *(getattr(kinds, name) for name in kinds.__all__))}
+    arguments = {**options["automaton"], "reasoning": _read(options["automaton"]["reasoning"])}
     automaton = object.__new__(known[options["kind"]])
-    ToolAutomaton.__init__(automaton, compiler, vocabulary, options["wires"], **options["automaton"], limits=limits)
+    ToolAutomaton.__init__(automaton, compiler, vocabulary, options["wires"], **arguments, limits=limits)
     return automaton  # type: ignore[no-any-return]
+
+
+def _spelled(reasoning: Any) -> Any:
+    """The option as a JSON value."""
+    return asdict(reasoning) if isinstance(reasoning, Thoughts) else reasoning
+
+
+def _read(reasoning: Any) -> Any:
+    if not isinstance(reasoning, dict):
+        return reasoning
+    markers = (Reasoning(Mark(**one["open"]), Mark(**one["close"]), one["in_prompt"]) for one in reasoning["markers"])
+    return Thoughts(**{**reasoning, "markers": tuple(markers)})

@@ -97,6 +97,14 @@ def test_values_that_run_out_end_the_array() -> None:
         constrain.compile_json_schema({**schema, "minItems": 10})
 
 
+def test_a_zero_stays_one_whatever_its_exponent() -> None:
+    matcher = constrain.compile_json_schema({"uniqueItems": True}, VOCABULARY).matcher()
+    assert matcher.accept_bytes(b"[0,0") and matcher.accept_bytes(b".0")
+    assert not matcher.accept_bytes(b"e") and matcher.accept_bytes(b"1e5]")
+    assert accepted({"uniqueItems": True}, "[0e1,0.1e1]") == (True, True)
+    assert accepted({"uniqueItems": True}, "[0,0.0e1]") == (False, False)
+
+
 def nested(depth: int, inner: str) -> str:
     return "[" * depth + inner + "]" * depth
 

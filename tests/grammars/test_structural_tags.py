@@ -67,6 +67,52 @@ class TestContent:
         check({**ANY, "max_chars": 3}, ["", "日本語"], ["abcd"])
 
 
+class TestStyles:
+    """Arguments as tool-call formats write them; the end of the tag comes only when nothing required is missing."""
+
+    @pytest.mark.parametrize(
+        ("style", "q", "n"),
+        [
+            ("qwen_xml", "\n<parameter=q>\na <b\n</parameter>", "\n<parameter=n>\n3\n</parameter>\n"),
+            ("minimax_xml", '<parameter name="q">a <b</parameter>', '<parameter name="n">3</parameter>\n'),
+            (
+                "glm_xml",
+                "<arg_key>q</arg_key>\n<arg_value>a</arg_value>",
+                "<arg_key>n</arg_key><arg_value>3</arg_value>",
+            ),
+            (
+                "kimi_k3_xml",
+                '<|open|>argument key="q" type="string"<|sep|>a<|close|>argument<|sep|>',
+                '<|open|>argument key="n" type="number"<|sep|>3<|close|>argument<|sep|>',
+            ),
+            (
+                "deepseek_xml",
+                '<｜DSML｜parameter name="q" string="true">a</｜DSML｜parameter>',
+                '\n<｜DSML｜parameter name="n" string="false">3</｜DSML｜parameter>',
+            ),
+        ],
+    )
+    def test_elements(self, style: str, q: str, n: str) -> None:
+        form = {"type": "json_schema", "style": style, "json_schema": QUERY}
+        check(
+            tag("<f>", form), [f"<f>{q}</f>", f"<f>{q}{n}</f>"], ["<f></f>", f"<f>{n}</f>", f"<f>{q}{q}</f>", f"<f>{q}"]
+        )
+
+    def test_key_values(self) -> None:
+        form = {"type": "json_schema", "style": "gemma", "json_schema": QUERY}
+        check(tag("<f>", form), ['<f>{q:<|"|>a<|"|>,n:3}</f>'], ["<f>{}</f>", "<f>{n:3}</f>"])
+
+    def test_the_older_name_and_several_ends(self) -> None:
+        form = {"type": "qwen_xml_parameter", "json_schema": QUERY}
+        check(tag("<f>", form, ["</f>", "."]), ["<f><parameter=q>a</parameter>."], ["<f>."])
+
+    def test_members_in_any_order(self) -> None:
+        form = {"type": "json_schema", "style": "qwen_xml", "json_schema": QUERY}
+        text = "<f><parameter=n>3</parameter><parameter=q>a</parameter></f>"
+        check(tag("<f>", form), [], [text])
+        check(tag("<f>", {**form, "any_order": True}), [text], [])
+
+
 class TestCombinations:
     def test_sequence_alternatives_and_repeats(self) -> None:
         check({"type": "sequence", "elements": [text("a"), NUMBER, text("b")]}, ["a12b"], ["a12", "ab"])
@@ -254,7 +300,13 @@ class TestErrors:
             ({**TestTriggers.FORM, "tags": []}, "/format/tags", "a tag is needed"),
             ({**ANY, "max_tokens": 4}, "/format", "cannot be counted"),
             ({**ANY, "excludes": [""]}, "/format/excludes/0", "not empty"),
-            ({**NUMBER, "style": "qwen_xml"}, "/format", "not supported"),
+            (tag("<f>", {**NUMBER, "style": "cohere_xml"}), "/format/content", "not supported"),
+            ({**NUMBER, "style": "qwen_xml"}, "/format", "right before its end"),
+            (
+                tag("<f>", {**NUMBER, "json_schema": QUERY, "style": "qwen_xml"}, " "),
+                "/format/content/json_schema",
+                "not blank",
+            ),
             ({"type": "or", "elements": []}, "/format", "an alternative"),
             ({"type": "repeat", "min": 3, "max": 2, "content": text("a")}, "/format", "less than min"),
             ({"type": "sequence", "elements": [text("a"), 3]}, "/format/elements/1", "is an object"),

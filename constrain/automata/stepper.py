@@ -1,0 +1,96 @@
+"""What can be done with anything that takes tokens one by one and can take them back."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+__all__ = ["Stepper"]
+
+
+class Stepper(ABC):
+    """Runs of tokens, drafts and drafted trees, for a matcher or a session."""
+
+    @property
+    @abstractmethod
+    def steps(self) -> int:
+        """Steps taken since the start that are still kept."""
+
+    @abstractmethod
+    def fill_next_token_bitmask(self, bitmask: Any, row: int = 0) -> bool:
+        """Write the mask of allowed tokens into one row."""
+
+    @abstractmethod
+    def accept_token(self, token_id: int) -> bool:
+        """Take one token. False: it is not allowed, and nothing has changed."""
+
+    @abstractmethod
+    def _undo(self, count: int) -> None:
+        """Take back steps that there are."""
+
+    def accept_tokens(self, token_ids: Iterable[int]) -> int:
+        """Take tokens up to the first that is refused; how many were taken."""
+        taken = 0
+        for token in token_ids:
+            if not self.accept_token(token):
+                break
+            taken += 1
+        return taken
+
+    def validate_tokens(self, token_ids: Iterable[int]) -> int:
+        """How many of the tokens would be accepted in turn; the state does not change."""
+        before, taken = self.steps, 0
+        try:
+            taken = self.accept_tokens(token_ids)
+        finally:
+            self._undo(self.steps - before)
+        return taken
+
+    def fill_draft_bitmasks(self, tokens: Sequence[int], bitmask: Any, row: int = 0) -> int:
+        """Masks for a drafted continuation: row + i is the mask after the first i tokens.
+
+        Stops at a token that is refused, or -1. Returns the number of rows written; the state does not change.
+        """
+        before, written = self.steps, 0
+        try:
+            for written, token in enumerate([*tokens, -1], start=1):
+                self.fill_next_token_bitmask(bitmask, row + written - 1)
+                if token < 0 or not self.accept_token(token):
+                    break
+        finally:
+            self._undo(self.steps - before)
+        return written
+
+    def fill_tree_bitmasks(
+        self, tokens: Sequence[int], first_child: Sequence[int], next_sibling: Sequence[int], bitmask: Any, row: int = 0
+    ) -> None:
+        """Masks for a drafted tree: row + i is the mask after the path to node i. Node 0 is the current state (its
+        token is not read); first_child and next_sibling hold node numbers, -1 for none. Rows below a refused token
+        are not written.
+        """
+        before = self.steps
+        try:
+            self._fill_tree(tokens, first_child, next_sibling, bitmask, row)
+        finally:
+            self._undo(self.steps - before)
+
+    def _fill_tree(
+        self, tokens: Sequence[int], first_child: Sequence[int], next_sibling: Sequence[int], bitmask: Any, row: int
+    ) -> None:
+        # (node, 1 to enter it or -1 to leave it)
+        todo = [(0, 1)] if len(tokens) else []
+        while todo:
+            node, way = todo.pop()
+            if way < 0:
+                self._undo(1)
+                continue
+            if node and next_sibling[node] >= 0:
+                todo.append((next_sibling[node], 1))
+            if node and not self.accept_token(tokens[node]):
+                continue
+            self.fill_next_token_bitmask(bitmask, row + node)
+            if node:
+                todo.append((node, -1))
+            if first_child[node] >= 0:
+                todo.append((first_child[node], 1))
