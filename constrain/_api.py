@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ._errors import LimitError
 from ._limits import Limits, timed
+from ._saved import Origin, frozen
 from .automata.compiled import Grammar
 from .vocabulary import TEXT_BYTES, Vocabulary
 
@@ -58,27 +59,31 @@ def compile_json_schema(
 
     Raises SchemaError, UnsatisfiableError, LimitError.
     """
-    from .schema import compile_schema
+    from .schema.compile import compile_document, scanned
+    from .schema.options import Options
 
-    root, report = compile_schema(
-        schema,
-        draft=draft,
-        whitespace=whitespace,
-        property_order=property_order,
-        additional_properties=additional_properties,
-        formats=formats,
-        numbers=numbers,
-        lenient=lenient,
-        openapi=openapi,
-        registry=registry,
-        limits=limits,
-    )
+    limits = limits or Limits()
+    options = Options(whitespace, property_order, additional_properties, formats, numbers, lenient, openapi)
+    with timed(limits):
+        document = scanned(schema, draft=draft, registry=registry, limits=limits, openapi=openapi)
+        root, report = compile_document(document, options), document.report
     missing = [] if vocab is None else sorted(TEXT_BYTES.intersection(vocab.missing_bytes))
     if missing:
         shown = " ".join(f"{byte:02x}" for byte in missing[:16]) + (" ..." if len(missing) > 16 else "")
         reason = f"no token of the vocabulary is one of the bytes {shown}: an output may need them and find no token"
         report.add("", "", "note", reason)
-    return Grammar(root, vocab, report=report, limits=limits)
+    arguments = {
+        "draft": draft,
+        "whitespace": whitespace,
+        "property_order": property_order,
+        "additional_properties": additional_properties,
+        "formats": formats,
+        "numbers": numbers,
+        "lenient": lenient,
+        "openapi": openapi,
+    }
+    origin = Origin("json_schema", lambda: document.root.schema, arguments, lambda: document.retrieved)
+    return Grammar(root, vocab, report=report, limits=limits, origin=origin)
 
 
 def compile_regex(
@@ -100,7 +105,7 @@ def compile_regex(
         dfa = without_nul(compile_pattern(pattern, dialect=dialect, search=False, limits=limits))
     if dfa.is_empty:
         raise UnsatisfiableError("", f"no text matches the pattern {pattern!r}")
-    return Grammar(Lexeme(dfa=dfa), vocab, limits=limits)
+    return Grammar(Lexeme(dfa=dfa), vocab, limits=limits, origin=Origin("regex", frozen(pattern), {"dialect": dialect}))
 
 
 def compile_choice(choices: list[str], vocab: Vocabulary | None = None, *, limits: Limits | None = None) -> Grammar:
@@ -118,7 +123,8 @@ def compile_choice(choices: list[str], vocab: Vocabulary | None = None, *, limit
         words = tuple(sorted({choice.encode() for choice in choices}))
     except UnicodeEncodeError as error:
         raise GrammarError(f"a choice has a lone surrogate, which no UTF-8 text can spell: {error.object!r}") from None
-    return Grammar(Lexeme(words=words), vocab, limits=limits)
+    origin = Origin("choice", lambda: [word.decode() for word in words], {})
+    return Grammar(Lexeme(words=words), vocab, limits=limits, origin=origin)
 
 
 def sample(grammar: Grammar, *, seed: int | None = None, max_bytes: int = 2000) -> str:

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from .._errors import LimitError, VocabularyError
+from .._errors import ConstrainError, LimitError, VocabularyError
 from .._limits import Limits, timed
 from ..vocabulary import Vocabulary
 from .grammar import Node
@@ -14,6 +14,9 @@ from .oracle import Oracle, Thread, value_of
 from .recogniser import Recogniser
 
 if TYPE_CHECKING:
+    from typing_extensions import Self
+
+    from .._saved import Origin
     from .explain import Rejection
     from .matcher import Matcher
     from .program import Program
@@ -33,6 +36,7 @@ class Grammar:
     vocabulary: None for a grammar that only checks text.
     report:     what is enforced, relaxed or refused; None for front ends that have nothing to report.
     symbols:    ids of the control tokens that the grammar names.
+    origin:     what it was compiled from, to be saved; None for a grammar built from nodes.
     """
 
     def __init__(
@@ -43,11 +47,13 @@ class Grammar:
         report: Any = None,
         limits: Limits | None = None,
         symbols: Iterable[int] = (),
+        origin: Origin | None = None,
     ) -> None:
         self.root = root
         self.vocabulary = vocabulary
         self.report = report
         self.symbols = tuple(sorted(set(symbols)))
+        self.origin = origin
         self.limits = limits or Limits()
         self.lock = threading.RLock()
         self._program: Program | None = None
@@ -79,6 +85,39 @@ class Grammar:
         from .matcher import Matcher
 
         return Matcher(self, max_rollback=max_rollback, stop_token_ids=stop_token_ids)
+
+    def to_bytes(self) -> bytes:
+        """The grammar to be kept or sent: its source, options and limits, the documents that it refers to, and the
+        fingerprint of its vocabulary. No tables: they are made again on demand. TypeError when it was built from nodes.
+        """
+        from .._saved import dump
+
+        return dump(self)
+
+    @classmethod
+    def from_bytes(cls, data: bytes, vocab: Vocabulary | None = None) -> Self:
+        """The grammar that `to_bytes` gave, with the same meaning. vocab: the one it was compiled for, or an equal one.
+
+        Nothing in the data is run; it is compiled, under the limits that it names. Raises VocabularyError for another
+        vocabulary; ConstrainError for data that is cut off, damaged, of another format, or no grammar of this class.
+        """
+        from .._saved import load
+
+        grammar = load(data, vocab)
+        if not isinstance(grammar, cls):
+            raise ConstrainError(f"the data is a saved {type(grammar).__name__}, not a {cls.__name__}")
+        return grammar
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        from .._saved import load
+
+        return load, (self.to_bytes(), self.vocabulary)
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Self:
+        return self
 
     def accepts(self, data: bytes | str) -> bool:
         """Whether `data` is a complete output, by the interpreters: the kernels have no part in it."""

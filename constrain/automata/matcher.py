@@ -93,6 +93,18 @@ class Matcher(Stepper):
         other._describe()
         return other
 
+    def __copy__(self) -> Matcher:
+        return self.fork()
+
+    def __deepcopy__(self, memo: Any) -> Matcher:
+        return self.fork()
+
+    def __reduce__(self) -> str:
+        # its arrays are known to the kernels by their addresses
+        raise TypeError(
+            "a matcher cannot be pickled; pickle its grammar and the tokens, and let a new matcher accept them"
+        )
+
     # Masks -------------------------------------------------------------------------------------------------------------
 
     @property

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._limits import Limits, timed
+from .._saved import Origin, frozen
 from ..automata.compiled import Grammar
 from ..schema.report import Report
 from ..vocabulary import Vocabulary
@@ -22,7 +23,8 @@ def compile_lark_text(text: str, vocab: Vocabulary | None, start: str, limits: L
     report = Report()
     with timed(limits):
         built, symbols = compile_text(text, vocab, start, limits, report)
-    return Grammar(built.root, vocab, report=report, limits=limits, symbols=symbols)
+    origin = Origin("lark", frozen(text), {"start": start})
+    return Grammar(built.root, vocab, report=report, limits=limits, symbols=symbols, origin=origin)
 
 
 def compile_gbnf_text(text: str, vocab: Vocabulary | None, root: str, limits: Limits) -> Grammar:
@@ -31,7 +33,8 @@ def compile_gbnf_text(text: str, vocab: Vocabulary | None, root: str, limits: Li
     report = Report()
     with timed(limits):
         built, symbols = compile_text(text, vocab, root, limits, report)
-    return Grammar(built.root, vocab, report=report, limits=limits, symbols=symbols)
+    origin = Origin("gbnf", frozen(text), {"root": root})
+    return Grammar(built.root, vocab, report=report, limits=limits, symbols=symbols, origin=origin)
 
 
 def compile_tag_spec(spec: Any, vocab: Vocabulary | None, whitespace: str, limits: Limits) -> Grammar:
@@ -40,4 +43,6 @@ def compile_tag_spec(spec: Any, vocab: Vocabulary | None, whitespace: str, limit
     report = Report()
     with timed(limits):
         built, symbols = compile_spec(spec, vocab, whitespace, limits, report)
-    return Grammar(built.root, vocab, report=report, limits=limits, symbols=symbols)
+    source = frozen(spec.decode() if isinstance(spec, bytes) else spec)
+    origin = Origin("structural_tag", source, {"whitespace": whitespace})
+    return Grammar(built.root, vocab, report=report, limits=limits, symbols=symbols, origin=origin)

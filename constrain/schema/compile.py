@@ -20,7 +20,7 @@ from .options import Options
 from .report import Report
 from .signals import InProgress
 
-__all__ = ["compile_schema", "normalise", "normalised", "scanned"]
+__all__ = ["compile_document", "compile_schema", "normalise", "normalised", "scanned"]
 
 
 def compile_schema(
@@ -59,9 +59,14 @@ def compile_schema(
     options = Options(whitespace, property_order, additional_properties, formats, numbers, lenient, openapi)
     with timed(limits):
         document = scanned(schema, draft=draft, registry=registry, limits=limits, openapi=openapi)
+        return compile_document(document, options), document.report
+
+
+def compile_document(document: Document, options: Options) -> Node:
+    """The grammar node of a document. Raises as compile_schema does."""
+    with timed(document.limits), _clear_errors(document):
         normaliser = normalise(document, options)
-        with _clear_errors(document):
-            return Builder(normaliser).node(normaliser.root), document.report
+        return Builder(normaliser).node(normaliser.root)
 
 
 def scanned(

@@ -79,6 +79,7 @@ class Document:
     """The locations of one schema and of what it refers to.
 
     locations: by identity of the JSON value.     targets: resolved references by (identity of the value, keyword).
+    retrieved: the documents that the registry was asked for and had, by URI.
     openapi:   whether OpenAPI's keywords are read.
     hard:      whether something was seen whose refusal or cost only the normal form can tell; it is then computed for
                all that can be reached.
@@ -102,6 +103,7 @@ class Document:
         self.is_dynamic = False
         """Whether a dynamic reference may mean different places: several resources define one dynamic anchor."""
         self.keepalive: list[Any] = []
+        self.retrieved: dict[str, Any] = {}
         self.scan: Callable[[Location], None] = lambda location: None
         """Visits a document that was retrieved, before anything in it is looked up."""
         self.root = self.add_resource(schema, "", draft or Draft.D2020, "")
@@ -155,6 +157,7 @@ class Document:
             found = _fetch(self.registry, uri) or _fetch(self.registry, urldefrag(uri)[0])
             if not isinstance(found, dict) or not isinstance(found.get("$schema"), str):
                 break
+            self.retrieved[uri] = _own(found, self.limits)
             if not step and isinstance(found.get("$vocabulary"), dict):
                 vocabularies = found["$vocabulary"]
             uri = found["$schema"]
@@ -221,7 +224,7 @@ class Document:
             contents = _fetch(registry, uri)
             if contents is None:
                 continue
-            contents = _own(contents, self.limits)
+            contents = self.retrieved[uri] = _own(contents, self.limits)
             root = self.add_resource(contents, uri, draft, f"{uri}#")
             self.scan(root)
             return root.scope

@@ -9,6 +9,7 @@ a call on they constrain every byte. Two roots serve the two ways in which a cal
 
 from __future__ import annotations
 
+import copy
 import marshal
 import re
 import threading
@@ -31,6 +32,7 @@ from .markers import members
 from .marks import Marks
 from .regions import Region
 from .reply import Plan
+from .saved import origin
 from .tools import COMPILER_OPTIONS, Tool, ToolSchemaCompiler
 from .watch import Watch
 from .writable import Settings
@@ -82,8 +84,8 @@ class ToolAutomaton(ReplyGrammar):
         **options: Any,
     ) -> None:
         thoughts = read_thoughts(reasoning)
-        self._options = {
-            "tool_choice": tool_choice,
+        self.arguments: dict[str, Any] = {
+            "tool_choice": copy.deepcopy(tool_choice),
             "parallel": parallel,
             "reasoning": reasoning,
             "names": names,
@@ -91,7 +93,6 @@ class ToolAutomaton(ReplyGrammar):
             "spelled_markers": spelled_markers,
             "text_arming": text_arming,
             "code_fences": code_fences,
-            "limits": limits,
         }
         if isinstance(tools, ToolSchemaCompiler):
             if options:
@@ -100,6 +101,7 @@ class ToolAutomaton(ReplyGrammar):
         else:
             self.compiler = ToolSchemaCompiler(tools, limits=limits, **options)
         self.wires = members(wire if isinstance(wire, str) else tuple(wire))
+        self.wire_names = tuple(wire.name for wire in self.wires)
         self.choice = read_choice(tool_choice, [tool.name for tool in self.compiler.tools])
         controls = [control for one in self.wires for control in one.controls]
         self.marks = Marks.of((*controls, *(thoughts or Thoughts()).controls(vocab)), vocab)
@@ -119,7 +121,7 @@ class ToolAutomaton(ReplyGrammar):
         self.triggers = [(re.compile(one.trigger), one.at_start) for one in self._by_text]
         self.vocabulary = vocab
         root = self._demanded_root() if self._demanded else self._free_root()
-        super().__init__(root, vocab, report=bad.report, limits=limits, symbols=self.marks.texts)
+        super().__init__(root, vocab, report=bad.report, limits=limits, symbols=self.marks.texts, origin=origin(self))
         self._check_vocabulary()
         large = [] if vocab is None else [node for region in self.regions for node in region.large()]
         if large:
@@ -128,12 +130,12 @@ class ToolAutomaton(ReplyGrammar):
 
     def variant(self, reasoning: str | bool | Thoughts | None, *, demanded: bool = False) -> ToolAutomaton:
         """The same tools and options, with another `reasoning`. demanded: a reply has nothing but calls."""
-        options = {**self._options, "reasoning": reasoning}
+        options = {**self.arguments, "reasoning": reasoning}
         if demanded:
             named = [{"name": tool.name} for tool in self.tools]
             options["tool_choice"] = {"type": "allowed_tools", "mode": "required", "tools": named}
             options["parallel"] = self._settings.parallel
-        return ToolAutomaton(self.compiler, self.vocabulary, [wire.name for wire in self.wires], **options)
+        return ToolAutomaton(self.compiler, self.vocabulary, self.wire_names, **options, limits=self.limits)
 
     def judged(self) -> ReplyGrammar:
         return self._for_texts if self._textual else self
@@ -141,7 +143,7 @@ class ToolAutomaton(ReplyGrammar):
     @cached_property
     def _for_texts(self) -> ToolAutomaton:
         """The same automaton without a vocabulary, in which spelled markers stand for tokens."""
-        return ToolAutomaton(self.compiler, None, [wire.name for wire in self.wires], **self._options)
+        return ToolAutomaton(self.compiler, None, self.wire_names, **self.arguments, limits=self.limits)
 
     @property
     def begins_calls(self) -> bool:
@@ -255,7 +257,8 @@ def automaton(
     content = tuple((tool.name, tool.parameters, tool.pointer) for tool in tools.tools)
     try:
         chosen = marshal.dumps(sorted((k, v) for k, v in others.items() if k != "limits"), 2)
-        key = content, tools.options, tools.limits, tools.bad.drop, names, chosen, vocab and vocab.fingerprint
+        limits = tools.limits, options.get("limits")
+        key = content, tools.options, limits, tools.bad.drop, names, chosen, vocab and vocab.fingerprint
     except (TypeError, ValueError):  # an option that is no plain value; the automaton says what it thinks of it
         return ToolAutomaton(tools, vocab, wire, **others)
     with _lock:

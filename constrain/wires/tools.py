@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 from .._errors import ConstrainError, LimitError, SchemaError, UnsatisfiableError
 from .._limits import Limits
+from .._saved import frozen
 from ..schema.notation import json_notation
 from ..schema.options import Options
 from ..schema.report import Report
@@ -81,6 +82,7 @@ class ToolSchemaCompiler:
 
     tools:    tuple of Tool, in the order of the list.      report: findings; pointers begin in the list.
     compiled: how many of the schemas were read; the others were known already.
+    source:   gives the lists as they were given; arguments: all options but registry and limits.
 
     Raises SchemaError, whose pointer leads into the list and whose reason names the tool; UnsatisfiableError;
     LimitError.
@@ -112,6 +114,8 @@ class ToolSchemaCompiler:
         self.compiled = 0
         self._store = ParameterStore(draft, registry, self.limits)
         self._way = way(self.options)
+        if servers is not None and not isinstance(servers, Mapping):
+            servers = list(servers)
         found: dict[str, Tool] = {}
         for entry, pointer, server in entries(tools, servers):
             try:
@@ -125,6 +129,17 @@ class ToolSchemaCompiler:
             found[tool.name] = tool
         self.tools: tuple[Tool, ...] = tuple(found.values())
         self._by_name = found
+        self.source = frozen({"tools": tools, "servers": servers})
+        self.arguments = {
+            "additional_properties": additional_properties,
+            "on_bad_tool": on_bad_tool,
+            "draft": draft,
+            "whitespace": whitespace,
+            "property_order": property_order,
+            "formats": formats,
+            "numbers": numbers,
+            "lenient": lenient,
+        }
 
     def __getitem__(self, name: str) -> Tool:
         """The tool of that name. KeyError when there is none."""
