@@ -134,7 +134,9 @@ def _bounded_full(n: int) -> tuple[Any, Any]:
 
 def _tagged(n: int) -> tuple[Any, Any]:
     ways = [
-        _closed({"kind": {"const": f"kind-{i}"}, f"field_{i}": {"type": "integer"}, "note": {"type": "string"}}, ["kind"])
+        _closed(
+            {"kind": {"const": f"kind-{i}"}, f"field_{i}": {"type": "integer"}, "note": {"type": "string"}}, ["kind"]
+        )
         for i in range(n)
     ]
     return {"oneOf": ways}, {"kind": f"kind-{n - 1}", f"field_{n - 1}": 3, "note": "last one"}
@@ -149,7 +151,11 @@ def _tagged_late(n: int) -> tuple[Any, Any]:
 
 def _by_key(n: int) -> tuple[Any, Any]:
     ways = [
-        {"type": "object", "properties": {f"way_{i}": {"type": "string"}, "x": {"type": "integer"}}, "required": [f"way_{i}"]}
+        {
+            "type": "object",
+            "properties": {f"way_{i}": {"type": "string"}, "x": {"type": "integer"}},
+            "required": [f"way_{i}"],
+        }
         for i in range(n)
     ]
     return {"anyOf": ways}, {"x": 1, f"way_{n - 1}": "taken", "more": [1, 2]}
