@@ -27,7 +27,7 @@ from typing import Any
 
 import numpy as np
 from curves import CURVES, Curve
-from support import Late, Tokenizer, load_tokenizer, percentile, table, time_limit
+from support import Late, Tokenizer, load_tokenizer, table, time_limit
 
 import constrain
 
