@@ -7,6 +7,8 @@ as normal: caches make things faster, they never make them fail.
 from __future__ import annotations
 
 import contextlib
+import functools
+import hashlib
 import os
 import shutil
 import sys
@@ -14,7 +16,17 @@ import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
-__all__ = ["configured_dirs", "prune", "usable_dir", "user_cache_dir", "write_atomically"]
+__all__ = ["code_stamp", "configured_dirs", "prune", "usable_dir", "user_cache_dir", "write_atomically"]
+
+
+@functools.cache
+def code_stamp(*folders: str) -> bytes:
+    """Hash of the modules in folders of this package; what they made is only good for the same code."""
+    digest = hashlib.sha256()
+    for folder in folders:
+        for path in sorted((Path(__file__).parent / folder).glob("*.py")):
+            digest.update(path.read_bytes())
+    return digest.digest()
 
 
 def user_cache_dir() -> Path | None:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import re
 import threading
-from weakref import WeakKeyDictionary
+from typing import Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .._cache import code_stamp
 from ..languages.dfa import DFA
+from ..languages.operations import ANY_STRING
 from ..vocabulary import Vocabulary
-from ..vocabulary.store import cached_trie
+from ..vocabulary.store import Arrays, cached_arrays
 from ..vocabulary.trie import Trie, build_trie
 from . import layout as at
 
@@ -67,22 +70,52 @@ class VocabularyIndex:
     lengths  int32[n, words]: row k: the tokens that begin at most k characters inside a string
     """
 
+    quoted: Trie
+    tails: Trie
+    closers: NDArray[np.int32]
+    lengths: NDArray[np.int32]
+    lean: Trie
+    spaces: NDArray[np.int32]
+    long: NDArray[np.int32]
+
     def __init__(self, vocabulary: Vocabulary) -> None:
         self.words = (vocabulary.size + 31) // 32
         self.trie = vocabulary.trie
-        self.quoted = _containing(vocabulary, QUOTE)
-        self.tails = build_trie(np.zeros(0, np.uint8), np.zeros(1, np.int64), [])
-        self.closers: NDArray[np.int32] = np.zeros(self.words, np.int32)
+        self.long_tails = self.whole_keys = 0
         self.masks: NDArray[np.int32] = np.zeros((SLOTS, self.words), np.int32)
-        self.lengths: NDArray[np.int32] = np.zeros((0, self.words), np.int32)
-        spells_twice = any(_LONG_TAIL.search(vocabulary.token_bytes(t) or b"") for t in self.quoted.ids.tolist())
-        self.whole_keys = any(_WHOLE_KEY.search(vocabulary.token_bytes(t) or b"") for t in self.quoted.ids.tolist())
-        self.long_tails = 2 if vocabulary.max_token_bytes > at.REACH else int(spells_twice)
-        self.lean, self.spaces, self.long = _without_leading_blanks(vocabulary, self.words)
         self.cache = MaskCache(self.words)
         self.lock = threading.RLock()
         self._slots: dict[tuple[object, int], int] = {}
         self._keep: list[DFA] = []
+
+    def make(self, vocabulary: Vocabulary) -> None:
+        """Make what is derived from the tokens alone; `ready.prepare` makes the rest."""
+        self.quoted = _containing(vocabulary, QUOTE)
+        self.tails = build_trie(np.zeros(0, np.uint8), np.zeros(1, np.int64), [])
+        self.closers = np.zeros(self.words, np.int32)
+        self.lengths = np.zeros((0, self.words), np.int32)
+        spells_twice = any(_LONG_TAIL.search(vocabulary.token_bytes(t) or b"") for t in self.quoted.ids.tolist())
+        self.whole_keys = any(_WHOLE_KEY.search(vocabulary.token_bytes(t) or b"") for t in self.quoted.ids.tolist())
+        self.long_tails = 2 if vocabulary.max_token_bytes > at.REACH else int(spells_twice)
+        self.lean, self.spaces, self.long = _without_leading_blanks(vocabulary, self.words)
+
+    def arrays(self) -> Arrays:
+        """All that was made, to be kept on disk."""
+        found = {f"{name}.{field}": np.asarray(getattr(getattr(self, name), field)) for name, field in _TRIES}
+        found |= {name: getattr(self, name) for name in _ARRAYS}
+        return found | {"flags": np.array([self.long_tails, self.whole_keys], np.int64), "inside": self.masks[0]}
+
+    def use(self, arrays: Arrays) -> None:
+        """Take over what another index made."""
+        parts: dict[str, list[Any]] = {}
+        for name, field in _TRIES:
+            parts.setdefault(name, []).append(arrays[f"{name}.{field}"])
+        for name, (*found, depth) in parts.items():
+            setattr(self, name, Trie(found[0], found[1], found[2], found[3], int(depth)))
+        for name in _ARRAYS:
+            setattr(self, name, arrays[name])
+        self.long_tails, self.whole_keys = arrays["flags"].tolist()
+        self.publish(ANY_STRING, 0, arrays["inside"])
 
     @property
     def nbytes(self) -> int:
@@ -116,28 +149,53 @@ class VocabularyIndex:
             return self.cache
 
 
-_indexes: WeakKeyDictionary[Vocabulary, VocabularyIndex] = WeakKeyDictionary()
-_unfinished: WeakKeyDictionary[Vocabulary, VocabularyIndex] = WeakKeyDictionary()
-_indexes_lock = threading.RLock()
+_TRIES = [
+    (name, field) for name in ("quoted", "tails", "lean") for field in ("byte", "end", "id_start", "ids", "depth")
+]
+_ARRAYS = ("closers", "lengths", "spaces", "long")
+_NAMES = (*(f"{name}.{field}" for name, field in _TRIES), *_ARRAYS, "flags", "inside")
+
+_indexes: WeakValueDictionary[str, VocabularyIndex] = WeakValueDictionary()
+"""By fingerprint. A vocabulary keeps its own alive."""
+_unfinished: dict[str, VocabularyIndex] = {}
+_lock = threading.RLock()
 
 
 def index_of(vocabulary: Vocabulary) -> VocabularyIndex:
-    """The index of a vocabulary, built on first use."""
-    found = _indexes.get(vocabulary)
-    if found is not None:
-        return found
-    with _indexes_lock:
-        found = _indexes.get(vocabulary) or _unfinished.get(vocabulary)
+    """The index of a vocabulary, made on first use, or read from disk."""
+    if vocabulary.index is not None:
+        return vocabulary.index  # type: ignore[no-any-return]
+    key = vocabulary.fingerprint
+    with _lock:
+        found = _indexes.get(key) or _unfinished.get(key)
+        if found is not None and key in _unfinished:
+            return found
         if found is None:
-            from .ready import prepare
-
-            found = _unfinished[vocabulary] = VocabularyIndex(vocabulary)
-            try:
-                prepare(vocabulary, found)  # runs kernels, which ask for this index
-                _indexes[vocabulary] = found
-            finally:
-                del _unfinished[vocabulary]
+            found = _made(vocabulary)
+            _indexes[key] = found
+        vocabulary.index = found
         return found
+
+
+def _made(vocabulary: Vocabulary) -> VocabularyIndex:
+    key, index = vocabulary.fingerprint, VocabularyIndex(vocabulary)
+
+    def build() -> Arrays:
+        from .ready import prepare
+
+        _unfinished[key] = index
+        try:
+            index.make(vocabulary)
+            prepare(vocabulary, index)  # runs kernels, which ask for this index
+        finally:
+            del _unfinished[key]
+        return index.arrays()
+
+    stamp = code_stamp("vocabulary", "languages", "automata")
+    arrays = cached_arrays("index", _NAMES, key, vocabulary.size, stamp, build)
+    if not index._slots:
+        index.use(arrays)
+    return index
 
 
 def as_bits(tokens: NDArray[np.int32], words: int) -> NDArray[np.int32]:
@@ -167,9 +225,7 @@ def _without_leading_blanks(
     lengths[ids] = ends - cut
     lean_flat = flat[np.cumsum(kept)[:-1] > 0]
     lean_offsets = np.concatenate([[0], np.cumsum(lengths)])
-    lean = cached_trie(
-        vocabulary.fingerprint, "lean", vocabulary.size, lambda: build_trie(lean_flat, lean_offsets, ids)
-    )
+    lean = build_trie(lean_flat, lean_offsets, ids)
     short = (newlines < at.SPACE_ROWS) & (blanks <= at.SOFT)
     rows = [as_bits(ids[short & (newlines <= r) & (bare == b)], words) for b in (0, 1) for r in range(at.SPACE_ROWS)]
     rows.append(as_bits(ids[~short], words))

@@ -1,22 +1,23 @@
-"""Parsed token tables, and their tries, on disk: a tokenizer file of megabytes is parsed and sorted once per machine.
+"""Parsed token tables, and what is made of them, on disk: a tokenizer file of megabytes is parsed and sorted once per
+machine.
 
-One `.npz` per content hash of the source and of the loaders' own code, in CONSTRAIN_CACHE_DIR or the user's cache
+One `.npz` per content hash of the source and of the code that made it, in CONSTRAIN_CACHE_DIR or the user's cache
 folder; the youngest are kept. A truncated or foreign file, a read-only disk and concurrent writers all end in parsing
 again.
 """
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import io
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from constrain import _cache
 from constrain.vocabulary.table import AddedToken, TokenTable
@@ -24,11 +25,14 @@ from constrain.vocabulary.table import AddedToken, TokenTable
 if TYPE_CHECKING:
     from constrain.vocabulary.trie import Trie
 
-__all__ = ["cached_table", "cached_trie"]
+__all__ = ["Arrays", "cached_arrays", "cached_table", "cached_trie"]
+
+Arrays = Mapping[str, NDArray[Any]]
 
 _KEPT_TABLES = 24
-_KEPT_TRIES = 48
-_SMALL = 1 << 14  # tries of fewer tokens are built as fast as they are read
+_KEPT_ARRAYS = 12  # of each kind
+_TRIE = ("byte", "end", "id_start", "ids", "depth")
+_SMALL = 1 << 14  # for fewer tokens, tries are built as fast as they are read
 
 
 def cached_table(content: bytes, parse: Callable[[bytes], TokenTable]) -> TokenTable:
@@ -36,7 +40,7 @@ def cached_table(content: bytes, parse: Callable[[bytes], TokenTable]) -> TokenT
     directory = _directory()
     if directory is None:
         return parse(content)
-    digest = hashlib.sha256(_loader_stamp())
+    digest = hashlib.sha256(_cache.code_stamp("vocabulary"))
     digest.update(content)
     path = directory / f"{digest.hexdigest()[:40]}.npz"
     table = _load(path)
@@ -47,25 +51,39 @@ def cached_table(content: bytes, parse: Callable[[bytes], TokenTable]) -> TokenT
     return table
 
 
-def cached_trie(fingerprint: str, name: str, size: int, build: Callable[[], Trie]) -> Trie:
-    """The trie `name` of the vocabulary with that fingerprint and `size` ids: from disk if it was built before."""
+def cached_trie(fingerprint: str, size: int, build: Callable[[], Trie]) -> Trie:
+    """The trie of the vocabulary with that fingerprint and `size` ids: from disk if it was built before."""
     from constrain.vocabulary.trie import Trie
 
+    def arrays() -> Arrays:
+        trie = build()
+        return {field: np.asarray(getattr(trie, field)) for field in _TRIE}
+
+    found = cached_arrays("trie", _TRIE, fingerprint, size, _cache.code_stamp("vocabulary"), arrays)
+    return Trie(found["byte"], found["end"], found["id_start"], found["ids"], int(found["depth"]))
+
+
+def cached_arrays(
+    kind: str, names: Collection[str], fingerprint: str, size: int, stamp: bytes, build: Callable[[], Arrays]
+) -> Arrays:
+    """What `build()` makes for the vocabulary with that fingerprint and `size` ids, from disk if it was made before.
+
+    kind: begins the names of the files. names: of the arrays. stamp: hash of the code that makes them.
+    """
     directory = _directory() if size >= _SMALL else None
     if directory is None:
         return build()
-    stamp = hashlib.sha256(_loader_stamp() + fingerprint.encode()).hexdigest()[:40]
-    path = directory / f"trie-{stamp}-{name}.npz"
+    path = directory / f"{kind}-{hashlib.sha256(stamp + fingerprint.encode()).hexdigest()[:40]}.npz"
     try:
         with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as stored:
-            return Trie(stored["byte"], stored["end"], stored["id_start"], stored["ids"], int(stored["depth"]))
-    except Exception:  # not there, cut off or damaged: zip files have checksums
-        trie = build()
+            return {name: stored[name] for name in names}
+    except Exception:  # not there, cut off, damaged or foreign: zip files have checksums
+        made = build()
     buffer = io.BytesIO()
-    np.savez(buffer, byte=trie.byte, end=trie.end, id_start=trie.id_start, ids=trie.ids, depth=trie.depth)
+    np.savez(buffer, allow_pickle=False, **made)  # type: ignore[arg-type]
     if _cache.write_atomically(path, buffer.getvalue()):
-        _cache.prune(directory, "trie-*.npz", _KEPT_TRIES)
-    return trie
+        _cache.prune(directory, f"{kind}-*.npz", _KEPT_ARRAYS)
+    return made
 
 
 def _directory() -> Path | None:
@@ -73,14 +91,6 @@ def _directory() -> Path | None:
     if (user := _cache.user_cache_dir()) is not None:
         bases.append(user)
     return _cache.usable_dir(bases, "vocabularies")
-
-
-@functools.cache
-def _loader_stamp() -> bytes:
-    digest = hashlib.sha256()
-    for path in sorted(Path(__file__).parent.glob("*.py")):
-        digest.update(path.read_bytes())
-    return digest.digest()
 
 
 def _dump(table: TokenTable) -> bytes:

@@ -66,6 +66,8 @@ class Vocabulary:
         spelled = np.unique(flat[offsets[:-1][lengths == 1]])
         self.missing_bytes = tuple(sorted(set(range(256)).difference(spelled.tolist())))
         self.fingerprint = self._fingerprint()
+        self.index: Any = None
+        """What the engine keeps for the vocabulary once it has been used (automata.index), shared by equal ones."""
 
     @classmethod
     def from_tokenizer(
@@ -166,16 +168,16 @@ class Vocabulary:
         from constrain.vocabulary.trie import build_trie
 
         ids = np.arange(self.size)
-        return cached_trie(self.fingerprint, "all", self.size, lambda: build_trie(self.flat, self.offsets, ids))
+        return cached_trie(self.fingerprint, self.size, lambda: build_trie(self.flat, self.offsets, ids))
 
     @property
     def nbytes(self) -> int:
-        """Memory held, the trie included once it is built."""
-        trie = self.__dict__.get("trie")
-        return self.flat.nbytes + self.offsets.nbytes + (trie.nbytes if trie is not None else 0)
+        """Memory held, with the trie once it is built, and with all that the engine keeps for the vocabulary."""
+        kept = self.index if self.index is not None else self.__dict__.get("trie")
+        return self.flat.nbytes + self.offsets.nbytes + (kept.nbytes if kept is not None else 0)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "trie"}
+        return {name: value for name, value in self.__dict__.items() if name != "trie"} | {"index": None}
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Vocabulary) and self.fingerprint == other.fingerprint
