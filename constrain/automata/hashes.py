@@ -12,8 +12,6 @@ from __future__ import annotations
 
 from ._kernel import kernel
 from .layout import (
-    A_BEGIN,
-    A_END,
     A_WHOLE_KEYS,
     CHARS,
     CW,
@@ -158,14 +156,14 @@ def config_hash(desc, P, A, C, row):
     return mix(mix(h, below), own) | 1
 
 
-@kernel("O -> i")
-def state_key(desc):
-    """Key of the matcher's state for the cache of masks; 0: not to be cached."""
+@kernel("O i i -> i")
+def key_of(desc, first, last):
+    """Key of configurations first..last-1 for the cache of masks; 0: not to be cached."""
     P, A, C = ints(desc, E_PROGRAM), ints(desc, E_ARENA), ints(desc, E_CONFIGS)
     key = desc[E_GRAMMAR]
     if desc[E_LONG_TAILS] > 1:
         return 0  # a token may reach beyond what the clipped counts tell apart
-    for c in range(A[A_BEGIN], A[A_END]):
+    for c in range(first, last):
         h = config_hash(desc, P, A, C, c * CW)
         if h == 0:
             return 0

@@ -15,48 +15,19 @@ from ..languages.dfa import DFA
 from ..languages.operations import ANY_STRING
 from ..vocabulary import Vocabulary
 from ..vocabulary.store import Arrays, cached_arrays
-from ..vocabulary.trie import Trie, build_trie
+from ..vocabulary.trie import FIELDS, Trie, build_trie
 from . import layout as at
+from .mask_cache import MaskCache, next_cache
 
-__all__ = ["MaskCache", "VocabularyIndex", "as_bits", "index_of"]
+__all__ = ["VocabularyIndex", "as_bits", "index_of"]
 
 NEVER, WANTED = -1, -2
 SLOTS = 512
-CACHED = 768
 QUOTE = ord('"')
 # a token that could end an additional key and spell a whole further key
 _LONG_TAIL = re.compile(rb'".*:.*,.*".*"', re.DOTALL)
 # a token that writes a whole key after a comma or an opening brace
 _WHOLE_KEY = re.compile(rb'[,{]\s*"[^"]*"\s*(:|$)')
-
-
-class MaskCache:
-    """Masks of whole states by their key (hashes.py), until it is full; then the index starts another one.
-
-    keys int64[n], slots int32[n]: an open hash table, key 0 is free; masks int32[CACHED, words]: a row never changes once its
-    key is in the table, so that kernels read without a lock.
-    """
-
-    def __init__(self, words: int) -> None:
-        self.keys: NDArray[np.int64] = np.zeros(4 * 1024, np.int64)
-        self.slots: NDArray[np.int32] = np.zeros(4 * 1024, np.int32)
-        self.masks: NDArray[np.int32] = np.zeros((CACHED, words), np.int32)
-        self.used = 0
-
-    def add(self, key: int, mask: NDArray[np.int32]) -> bool:
-        """Keep a mask; False when there is no room. Call under the index's lock."""
-        if self.used >= CACHED:
-            return False
-        place = key & (len(self.keys) - 1)
-        while self.keys[place]:
-            if self.keys[place] == key:
-                return True
-            place = (place + 1) & (len(self.keys) - 1)
-        self.masks[self.used] = mask
-        self.slots[place] = self.used
-        self.keys[place] = key
-        self.used += 1
-        return True
 
 
 class VocabularyIndex:
@@ -83,7 +54,7 @@ class VocabularyIndex:
         self.trie = vocabulary.trie
         self.long_tails = self.whole_keys = 0
         self.masks: NDArray[np.int32] = np.zeros((SLOTS, self.words), np.int32)
-        self.cache = MaskCache(self.words)
+        self.cache = self.previous = MaskCache(self.words)
         self.lock = threading.RLock()
         self._slots: dict[tuple[object, int], int] = {}
         self._keep: list[DFA] = []
@@ -111,7 +82,7 @@ class VocabularyIndex:
         for name, field in _TRIES:
             parts.setdefault(name, []).append(arrays[f"{name}.{field}"])
         for name, (*found, depth) in parts.items():
-            setattr(self, name, Trie(found[0], found[1], found[2], found[3], int(depth)))
+            setattr(self, name, Trie(*found, int(depth)))
         for name in _ARRAYS:
             setattr(self, name, arrays[name])
         self.long_tails, self.whole_keys = arrays["flags"].tolist()
@@ -119,8 +90,9 @@ class VocabularyIndex:
 
     @property
     def nbytes(self) -> int:
-        rows = len(self._slots) + len(self.lengths) + len(self.spaces) + self.cache.used
-        return sum(t.nbytes for t in (self.trie, self.lean, self.quoted, self.tails)) + rows * self.words * 4
+        rows = len(self._slots) + len(self.lengths) + len(self.spaces) // self.words
+        kept = sum(cache.nbytes for cache in {self.cache, self.previous})
+        return sum(t.nbytes for t in (self.trie, self.lean, self.quoted, self.tails)) + rows * self.words * 4 + kept
 
     def slot(self, dfa: DFA, state: int) -> int:
         """Row of the ready mask of that state; WANTED if it may still be made, NEVER if there is no room."""
@@ -140,18 +112,15 @@ class VocabularyIndex:
                 self._slots[dfa.name or id(dfa), state] = found
             return found
 
-    def remember(self, key: int, mask: NDArray[np.int32]) -> MaskCache:
-        """Keep the mask of a whole state; the cache to use from now on."""
+    def turn_over(self, full: MaskCache) -> None:
+        """Begin another cache of whole masks in the place of one that is full, unless that was done."""
         with self.lock:
-            if not self.cache.add(key, mask):
-                self.cache = MaskCache(self.words)
-                self.cache.add(key, mask)
-            return self.cache
+            if self.cache is full:
+                holders, self.previous = [self.previous], full
+                self.cache = next_cache(full, holders)
 
 
-_TRIES = [
-    (name, field) for name in ("quoted", "tails", "lean") for field in ("byte", "end", "id_start", "ids", "depth")
-]
+_TRIES = [(name, field) for name in ("quoted", "tails", "lean") for field in FIELDS]
 _ARRAYS = ("closers", "lengths", "spaces", "long")
 _NAMES = (*(f"{name}.{field}" for name, field in _TRIES), *_ARRAYS, "flags", "inside")
 

@@ -2,7 +2,7 @@
 
 A lexeme is matched two ways at once: as an interval [LO, HI) of its sorted words that start with the content so far, and
 as a state of its automaton. Registers: characters so far (where bounds count them), the escape under way (ESC), and for
-keys a hash of the content and where its text starts.
+keys where their text starts.
 
 ESC packs an escape under way: phase | digits so far << 4 | high surrogate << 20. Phases: 0 none, 1 after the backslash,
 2..5 after `\\u` and 0..3 digits, 6 a high surrogate is complete, 7 its second backslash, 8..11 like 2..5 for the low one.
@@ -31,7 +31,6 @@ from .layout import (
     G_EXTRAS,
     G_KEY,
     G_MISSING,
-    HASH,
     HI,
     L_BYTES,
     L_COUNTED,
@@ -153,8 +152,6 @@ def feed(P, A, y, byte):
     A[y + STATE] = follow(P, A[y + STATE], byte)
     if P[node + L_COUNTED] != 0 and byte & 0xC0 != 0x80:
         A[y + CHARS] += 1
-    if A[y + TEXT] >= 0:
-        A[y + HASH] = (int(A[y + HASH]) * 1000003 + byte) & 0x3FFFFFFF
 
 
 @kernel("P A i i -> v")
@@ -588,7 +585,10 @@ def record_key(P, A, T, y, start, end):
                 store_byte(A, entry, n + j, 0x80 | (char >> (6 * (k - 1 - j))) & 63)
             n += k
     A[entry + X_NEXT] = A[regs + G_EXTRAS]
-    A[entry + X_HASH] = A[y + HASH]
+    h = 0
+    for k in range(n):
+        h = (h * 1000003 + packed_byte(A, entry + X_DATA, k)) & 0x3FFFFFFF
+    A[entry + X_HASH] = h
     A[entry + X_BYTES] = n
     other = A[regs + G_EXTRAS]
     while other > 0:

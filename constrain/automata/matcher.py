@@ -136,9 +136,6 @@ class Matcher(Stepper):
             return False
         status = kernels.fill(self._desc, array, row)
         while status != at.OK:
-            if status == at.WALKED:
-                self._remember(array, row)
-                break
             self._provide(status)
             status = kernels.fill(self._desc, array, row)
         if self._lacks_bytes:
@@ -313,6 +310,8 @@ class Matcher(Stepper):
             self._text = _grown(self._text, used + text + self.vocabulary.trie.depth + 8)
             self._history = _grown(self._history, (int(self._arena[at.A_TOKENS]) + 2) * H_SIZE)
             self._configs = _grown(self._configs, (int(self._arena[at.A_END]) + 2) * at.CW)
+        elif status == at.NEED_CACHE:
+            self._index.turn_over(self._cache)
         elif status == at.NEED_VERDICT:
             self._ask()
         elif status == at.TOO_MANY_THREADS:
@@ -337,22 +336,14 @@ class Matcher(Stepper):
             missing = ", ".join(f"0x{b:02x}" for b in self.vocabulary.missing_bytes[:8])
             raise VocabularyError(f"no token of the vocabulary can continue here; it has none for the bytes {missing}")
 
-    def _remember(self, bitmask: NDArray[np.int32], row: int) -> None:
-        """Cache the mask that a walk left in `bitmask[row]`, and put the stop tokens into it."""
-        key = kernels.operate(self._desc, kernels.KEY, 0, 0)
-        cache = self._index.remember(key, bitmask[row, : self._index.words])
-        kernels.operate(self._desc, kernels.FINISH, 0, 0)
-        if cache is not self._cache:
-            self._describe()
-
     def _use_heap(self) -> None:
         self._heap = self.grammar.program.heap
 
     def _describe(self) -> None:
         """Write the addresses of all arrays into the descriptor."""
         index, vocabulary = self._index, self.vocabulary
-        self._cache = index.cache
-        tries = [a for t in (index.trie, index.quoted, index.tails) for a in (t.byte, t.end, t.id_start, t.ids)]
+        with index.lock:
+            self._cache, self._older = index.cache, index.previous
         arrays: list[NDArray[Any]] = [
             self._heap,
             self._arena,
@@ -363,14 +354,15 @@ class Matcher(Stepper):
             self._stops,
             vocabulary.flat,
             vocabulary.offsets,
-            *tries,
+            *index.trie.arrays,
+            *index.quoted.arrays,
+            *index.tails.arrays,
             index.masks,
             index.closers,
             index.lengths,
-            self._cache.keys,
-            self._cache.slots,
-            self._cache.masks,
-            *(index.lean.byte, index.lean.end, index.lean.id_start, index.lean.ids),
+            *(self._cache.table, self._cache.keys, self._cache.masks, self._cache.used),
+            *(self._older.table, self._older.keys, self._older.masks, self._older.used),
+            *index.lean.arrays,
             index.spaces,
             index.long,
         ]
