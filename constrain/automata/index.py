@@ -19,7 +19,7 @@ from ..vocabulary.trie import FIELDS, Trie, build_trie
 from . import layout as at
 from .mask_cache import MaskCache, next_cache
 
-__all__ = ["VocabularyIndex", "as_bits", "index_of"]
+__all__ = ["VocabularyIndex", "as_bits", "index_of", "point"]
 
 NEVER, WANTED = -1, -2
 SLOTS = 512
@@ -56,8 +56,30 @@ class VocabularyIndex:
         self.masks: NDArray[np.int32] = np.zeros((SLOTS, self.words), np.int32)
         self.cache = self.previous = MaskCache(self.words)
         self.lock = threading.RLock()
+        self.ready = False
+        self._descriptor: NDArray[np.int64] | None = None
         self._slots: dict[tuple[object, int], int] = {}
         self._keep: list[DFA] = []
+
+    @property
+    def descriptor(self) -> NDArray[np.int64]:
+        """What a matcher's descriptor holds of the index (layout.py): int64[E_SIZE], the rest zeros."""
+        if self._descriptor is None:
+            desc: NDArray[np.int64] = np.zeros(at.E_SIZE, np.int64)
+            tries = ((at.E_TRIE, self.trie), (at.E_QUOTED, self.quoted), (at.E_TAILS, self.tails), (at.E_LEAN, self.lean))
+            for place, trie in tries:
+                for k, array in enumerate(trie.arrays):
+                    point(desc, place + 2 * k, array)
+            point(desc, at.E_MASKS, self.masks)
+            point(desc, at.E_CLOSERS, self.closers)
+            point(desc, at.E_LENGTHS, self.lengths)
+            point(desc, at.E_SPACES, self.spaces)
+            point(desc, at.E_LONG, self.long)
+            desc[at.E_WORDS], desc[at.E_LONG_TAILS] = self.words, self.long_tails
+            if not self.ready:
+                return desc
+            self._descriptor = desc
+        return self._descriptor
 
     def make(self, vocabulary: Vocabulary) -> None:
         """Make what is derived from the tokens alone; `ready.prepare` makes the rest."""
@@ -164,7 +186,14 @@ def _made(vocabulary: Vocabulary) -> VocabularyIndex:
     arrays = cached_arrays("index", _NAMES, key, vocabulary.size, stamp, build)
     if not index._slots:
         index.use(arrays)
+    index.ready = True
     return index
+
+
+def point(desc: NDArray[np.int64], place: int, array: NDArray[Any]) -> None:
+    """Write the address and the size of an array to a place of a descriptor."""
+    desc[place] = array.__array_interface__["data"][0]
+    desc[place + 1] = array.size
 
 
 def as_bits(tokens: NDArray[np.int32], words: int) -> NDArray[np.int32]:

@@ -14,8 +14,8 @@ ROWS = 512
 
 
 class MaskCache:
-    """table int32[8 * rows]: an open hash table of rows + 1, 0 is free; keys int64[rows]; masks int32[rows, words]; used
-    int64[1]: rows taken.
+    """table int32[8 * rows]: an open hash table of rows + 1, 0 is free; keys int64[rows]; masks int32[rows, words];
+    used int64[1]: rows taken.
 
     When it is full, the next one is begun, and this one is still looked into: what is found there moves on, the rest is
     given up with it. A row once entered never changes, so that kernels read and write without a lock (cached.py).
@@ -26,6 +26,9 @@ class MaskCache:
         self.keys: NDArray[np.int64] = np.zeros(rows, np.int64)
         self.masks: NDArray[np.int32] = np.zeros((rows, words), np.int32)
         self.used: NDArray[np.int64] = np.zeros(1, np.int64)
+        arrays = (self.table, self.keys, self.masks, self.used)
+        self.descriptor = [x for a in arrays for x in (a.ctypes.data, a.size)]
+        """The addresses and sizes of the four."""
 
     @property
     def nbytes(self) -> int:
