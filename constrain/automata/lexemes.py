@@ -137,18 +137,23 @@ def first_word_from(P, node, lo, hi, depth, byte):
 
 
 @kernel("P A i i -> v")
+def narrow(P, A, y, byte):
+    """Keep those of the words lo..hi-1 of configuration row `y` that go on with a byte."""
+    node, lo, hi, depth = A[y + NODE], A[y + LO], A[y + HI], A[y + DEPTH]
+    lo = first_word_from(P, node, lo, hi, depth, byte)
+    hi = first_word_from(P, node, lo, hi, depth, byte + 1)
+    if lo < hi:
+        A[y + LO], A[y + HI], A[y + DEPTH] = lo, hi, depth + 1
+    else:
+        A[y + LO] = A[y + HI] = A[y + DEPTH] = 0
+
+
+@kernel("P A i i -> v")
 def feed(P, A, y, byte):
     """Advance the lexeme of configuration row `y` by one byte of content, in place; viability is asked afterwards."""
     node = A[y + NODE]
-    lo, hi = A[y + LO], A[y + HI]
-    if lo < hi:
-        depth = A[y + DEPTH]
-        lo = first_word_from(P, node, lo, hi, depth, byte)
-        hi = first_word_from(P, node, lo, hi, depth, byte + 1)
-        if lo < hi:
-            A[y + LO], A[y + HI], A[y + DEPTH] = lo, hi, depth + 1
-        else:
-            A[y + LO] = A[y + HI] = A[y + DEPTH] = 0
+    if A[y + LO] < A[y + HI]:
+        narrow(P, A, y, byte)
     A[y + STATE] = follow(P, A[y + STATE], byte)
     if P[node + L_COUNTED] != 0 and byte & 0xC0 != 0x80:
         A[y + CHARS] += 1

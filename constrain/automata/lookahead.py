@@ -68,10 +68,10 @@ IN_JSON = (2 << ILL_FORMED) - 1 & ~_OUTSIDE
 BEYOND_ASCII = 1 << WELL_FORMED
 
 
-@kernel("P A C i i -> b")
-def next_bytes_of(P, A, C, first, last):
-    """Write to A_NEXT a superset of the bytes that configurations first..last-1 can read, be it after they have ended,
-    if that can be told without much ado."""
+@kernel("P A C i i b -> b")
+def next_bytes_of(P, A, C, first, last, after):
+    """Write to A_NEXT a superset of the bytes that configurations first..last-1 can read, with `after` also after lexemes
+    have ended, if that can be told without much ado."""
     for k in range(8):
         A[A_NEXT + k] = 0
     for c in range(first, last):
@@ -91,16 +91,25 @@ def next_bytes_of(P, A, C, first, last):
             if not add_word_bytes(P, A, A_NEXT, C, row):
                 return False
             ends = False
-        elif C[row + LO] < C[row + HI] or P[node + L_SHAPE] >= 0:
+        elif P[node + L_SHAPE] >= 0 or not add_word_bytes(P, A, A_NEXT, C, row):
             return False
         else:
-            ends = P[state + D_LABEL] >= 0
+            ends = after and may_complete(P, C, row)
             for byte in range(256):
                 if follow(P, state, byte) >= 0:
                     add_byte(A, A_NEXT, byte)
         if ends and not add_bytes_after(P, A, A_NEXT, C[row + PARENT]):
             return False
     return True
+
+
+@kernel("P C i -> b")
+def may_complete(P, C, row):
+    """Whether a raw lexeme, bounds apart, is complete."""
+    node, state, lo = C[row + NODE], C[row + STATE], C[row + LO]
+    if lo < C[row + HI] and word_byte(P, node, lo, C[row + DEPTH]) < 0:
+        return True
+    return state >= 0 and P[state + D_LABEL] >= 0
 
 
 @kernel("P A C i -> b")

@@ -40,17 +40,22 @@ from .layout import (
     ENTER,
     ESC,
     FLAG_FINAL,
+    G_EXTRA,
     HI,
     K_LEXEME,
     L_COUNTED,
     L_MAX,
+    L_SHAPE,
     L_SKIN,
+    LEAVE,
     LEVEL,
     LO,
     LOOSE,
     NEED_CONFIGS,
     NODE,
+    O_ALL_LABELS,
     PARENT,
+    R_REGS,
     READ,
     REGS,
     RETURN,
@@ -61,7 +66,6 @@ from .layout import (
     SKIN_RAW,
     STATE,
     SYMBOL,
-    TEXT,
     TOO_MANY_THREADS,
     UNCOUNTED,
 )
@@ -71,6 +75,7 @@ from .lexemes import (
     feed,
     feed_code,
     follow,
+    narrow,
     viable,
 )
 from .rows import emit, hand_back, leave, merge, push_return, push_scratch, set_row
@@ -185,25 +190,30 @@ def may_end(P, A, C, T, c):
 
 @kernel("P A C i i -> i")
 def read_content(P, A, C, row, byte):
-    """Read a plain byte of content where nothing but the automaton of a JSON string looks at it: the many bytes for which
-    `consume` would do the same at length. Returns the configurations appended, or -1 where more is at stake."""
+    """Read a plain byte of content where a JSON string surely goes on with it: the many bytes for which `consume` would do
+    the same at length. Returns the configurations appended, or -1 where more is at stake."""
     node, state = C[row + NODE], C[row + STATE]
     if node == DONE or P[node] != K_LEXEME or P[node + L_SKIN] == SKIN_RAW or C[row + ESC] != 0 or state < 0:
-        return -1
-    if C[row + LO] < C[row + HI] or C[row + TEXT] >= 0 or P[state + D_WORDS] >= 0:
         return -1
     counted = P[node + L_COUNTED]
     if counted != UNCOUNTED and (counted != LOOSE or P[node + L_MAX] >= 0):
         return -1
     target = follow(P, state, byte)
-    if target < 0:
-        return 0
+    if P[node + L_SHAPE] >= 0:
+        if target < 0 or P[target + D_WORDS] >= 0:
+            return -1
+        if A[A[C[row + PARENT] + R_REGS] + G_EXTRA] != P[P[node + L_SHAPE] + O_ALL_LABELS]:
+            return -1
+    elif target < 0:
+        return 0 if C[row + LO] >= C[row + HI] else -1
     out = A[A_OUT] * CW
     if out + CW > len(C):
         A[A_STATUS] = NEED_CONFIGS
         return 0
     for k in range(CW):
         C[out + k] = C[row + k]
+    if C[row + LO] < C[row + HI]:
+        narrow(P, C, out, byte)
     C[out + STATE] = target
     if counted != UNCOUNTED and byte & 0xC0 != 0x80:
         C[out + CHARS] += 1
@@ -211,10 +221,23 @@ def read_content(P, A, C, row, byte):
     return 1
 
 
+@kernel("P A C T i -> v")
+def let_go(P, A, C, T, c):
+    """Append the frames that configuration number `c`, a raw lexeme that may end, hands over to: they wait for a byte."""
+    if C[c * CW + NODE] == DONE or P[C[c * CW + NODE]] != K_LEXEME or P[C[c * CW + NODE] + L_SKIN] != SKIN_RAW:
+        return
+    for k in range(CW):
+        A[A_CURRENT + k] = C[c * CW + k]
+    n = leave(P, A, C, T, 0, A_CURRENT, A[A_POS], EMIT)
+    while n > 0 and A[A_STATUS] == 0:
+        n = hand_back(P, A, C, T, n - 1)
+
+
 def advance_all(descriptor, first, last, byte):
     """Append what configurations first..last-1 become by reading `byte` (which the text buffer holds at A_POS) or a symbol, merged.
 
-    Returns how many they are; for END, how many of first..last-1 can end here. Sets A_STATUS.
+    Returns how many they are; for END, how many of first..last-1 can end here; for LEAVE, how many frames wait where raw
+    lexemes end here. Sets A_STATUS.
     """
     desc = view_i64(descriptor, E_SIZE)
     P, A, C, T = ints(desc, E_PROGRAM), ints(desc, E_ARENA), ints(desc, E_CONFIGS), octets(desc, E_TEXT)
@@ -224,6 +247,12 @@ def advance_all(descriptor, first, last, byte):
             found += 1 if may_end(P, A, C, T, c) else 0
         return found
     start = A[A_OUT]
+    if byte == LEAVE:
+        for c in range(first, last):
+            let_go(P, A, C, T, c)
+        if A[A_OUT] - start > 1:
+            merge(P, A, C, start)
+        return A[A_OUT] - start
     if last - first == 1 and A[A_UNIQUE] == 0 and 32 <= byte < SYMBOL and byte != 34 and byte != 92:
         found = read_content(P, A, C, first * CW, byte)
         if found >= 0:

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from ..vocabulary.byte_classes import CLASS_OF
 from ._kernel import kernel
-from .hashes import config_hash, load_hash_at, mix, store_hash_at
+from .cached import keep, look_up
+from .hashes import config_hash, key_of, load_hash_at, mix, store_hash_at
 from .layout import (
     A_BEGIN,
     A_CURRENT,
@@ -71,6 +72,7 @@ from .layout import (
     L_MIN,
     L_SHAPE,
     L_SKIN,
+    LEAVE,
     LEVEL,
     LO,
     LONG_SIZE,
@@ -129,8 +131,9 @@ W_FROM, W_TO, W_OUT, W_TOP, W_END, W_SET, W_TOLD, W_STAYS, W_LOOPS, W_NEXT, W_SI
 SMALL = 6  # nodes of a subtree that is walked faster than it is thought about
 CROWD = 4  # configurations of which nothing is foreseen
 # What a walk looks for: all tokens; those that spell words of a lexeme, or go on after one; the same, and tokens that complete
-# a word are decided anew, the mask being that of a string which is none; tokens that stay inside a string
-ALL, WORDS, CORRECTED, INSIDE = 0, 1, 2, 3
+# a word are decided anew, the mask being that of a string which is none; tokens that stay inside a string; tokens of which
+# at least one byte belongs to the lexemes themselves
+ALL, WORDS, CORRECTED, INSIDE, OWN = 0, 1, 2, 3, 4
 # A row of the history: configurations from .. to, arena top and text length before the token
 H_BEGIN, H_END, H_TOP, H_POS, H_SIZE = 0, 1, 2, 3, 4
 
@@ -168,10 +171,10 @@ def set_level(desc, level, first, last, end):
     W[level + W_TOLD] = W[level + W_STAYS] = W[level + W_LOOPS] = W[level + W_LOOPS + 1] = 0
 
 
-@kernel("O i i -> v")
-def look_ahead(desc, level, words):
+@kernel("O i i b -> v")
+def look_ahead(desc, level, words, own):
     """Find out what a level's configurations can read: which bytes next, and which without end. words: a lexeme of which,
-    where it is alone, only the words matter; -1: none."""
+    where it is alone, only the words matter; -1: none. own: not what their callers read next."""
     P, A, C, W = ints(desc, E_PROGRAM), ints(desc, E_ARENA), ints(desc, E_CONFIGS), ints(desc, E_WALK)
     first, last = W[level + W_FROM], W[level + W_TO]
     if last - first > CROWD:
@@ -189,7 +192,7 @@ def look_ahead(desc, level, words):
             store_hash_at(W, level + W_LOOPS, loops)
             if loops != 0 and last - first == 1:
                 W[level + W_STAYS] = 1 if stays(P, C, row) else 0
-        told = W[level + W_SET] == 0 and next_bytes_of(P, A, C, first, last)
+        told = (W[level + W_SET] == 0 or own) and next_bytes_of(P, A, C, first, last, not own)
     if told:
         W[level + W_TOLD] = 1
         for k in range(8):
@@ -233,7 +236,7 @@ def keep_set(desc, first, last):
         return 0
     A[found + Q_NEXT], A[found + Q_FROM], A[found + Q_TO] = A[first_set], first, last
     store_hash_at(A, found + Q_HASH, h)
-    told = next_bytes_of(P, A, C, first, last)
+    told = next_bytes_of(P, A, C, first, last, True)
     for byte in range(256):
         A[found + Q_TARGETS + byte] = NOTHING if told and bit(A, A_NEXT, byte) == 0 else 0
     A[first_set] = found
@@ -254,12 +257,12 @@ def walk(desc, place, first, last, node, stop, aim, mask):
     bottom = level = A[A_WALK]
     words = C[first * CW + NODE] if aim in (WORDS, CORRECTED) else -1
     set_level(desc, level, first, last, stop)
-    if aim == ALL:
+    if aim in (ALL, OWN):
         A[A_SET_COUNT] = 0
         for k in range(SET_LISTS):
             A[A_SETS + k] = 0
         keep_level(desc, level)
-    look_ahead(desc, level, words)
+    look_ahead(desc, level, words, aim == OWN)
     while node < stop:
         while node >= W[level + W_END]:
             level -= W_SIZE
@@ -321,14 +324,14 @@ def walk(desc, place, first, last, node, stop, aim, mask):
                 W[level + W_TOLD] = W[level + W_STAYS] = W[level + W_LOOPS] = W[level + W_LOOPS + 1] = 0
             else:
                 set_level(desc, level, out, A[A_OUT], end[node])
-                if aim == ALL and there == 0:
+                if aim in (ALL, OWN) and there == 0:
                     there = keep_level(desc, level)
                     if A[A_STATUS] != OK:
                         break
                     if here > 0:
                         A[here + Q_TARGETS + byte[node]] = there if there > 0 else LOOSE_END
             if end[node] - node > SMALL:
-                look_ahead(desc, level, words)
+                look_ahead(desc, level, words, False)
         node += 1
     A[A_POS] = base
 
@@ -388,7 +391,9 @@ def fill_mask(desc, mask):
         if spaced_alike(P, C, first, last):
             fill_spaced(desc, first, last, mask)
         else:
-            walk(desc, E_TRIE, first, last, 0, desc[E_TRIE + 1], ALL, mask)
+            aim = OWN if fill_after(desc, first, last, mask) else ALL
+            if A[A_STATUS] == OK:
+                walk(desc, E_TRIE, first, last, 0, desc[E_TRIE + 1], aim, mask)
     else:
         for c in range(first, last):
             way = string_way(desc, P, A, C, c * CW, last - first == 1)
@@ -407,6 +412,29 @@ def fill_mask(desc, mask):
     if A[A_STATUS] != OK:
         return A[A_STATUS]
     return NEED_NODES if A[A_NEED] > 0 else OK
+
+
+@kernel("O i i M -> b")
+def fill_after(desc, first, last, mask):
+    """Where raw lexemes may end and nothing but whitespace and one kind of frame can follow: write what can follow them.
+
+    Such frames are met again and again, after any value, so their masks are looked up and kept.
+    """
+    P, A, C = ints(desc, E_PROGRAM), ints(desc, E_ARENA), ints(desc, E_CONFIGS)
+    top, begin = A[A_TOP], A[A_OUT]
+    for c in range(first, last):
+        if A[A_UNIQUE] != 0 or C[c * CW + NODE] == DONE or P[C[c * CW + NODE]] != K_LEXEME:
+            return False
+    if advance(desc, first, last, LEAVE) == 0 or A[A_STATUS] != OK or not spaced_alike(P, C, begin, A[A_OUT]):
+        settle(desc, top)
+        return False
+    key = key_of(desc, begin, A[A_OUT])
+    if key == 0 or not look_up(desc, mask, key):
+        fill_spaced(desc, begin, A[A_OUT], mask)
+        if key != 0 and A[A_STATUS] == OK and A[A_NEED] == 0:
+            keep(desc, mask, key)
+    settle(desc, top)
+    return True
 
 
 @kernel("P C i i -> b")
