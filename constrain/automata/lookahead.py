@@ -1,5 +1,5 @@
-"""Kernels that tell from configurations, without reading, what a walk over a trie need not look into: the bytes that may
-come next, and the bytes that may come without an end.
+"""Kernels that tell from configurations, without reading, what a walk over a trie need not look into: the bytes that
+may come next, and the bytes that may come without an end.
 """
 
 from __future__ import annotations
@@ -61,7 +61,6 @@ from .layout import (
 from .lexemes import first_word_from, follow, word_byte
 from .rows import in_unique
 
-FEW_WORDS = 8  # bytes of words that are looked up one by one
 # classes of bytes that a JSON string does not hold as they are
 _OUTSIDE = sum(1 << int(c) for c in {int(CLASS_OF[b]) for b in (*range(32), 34, 92)})
 IN_JSON = (2 << ILL_FORMED) - 1 & ~_OUTSIDE
@@ -70,8 +69,8 @@ BEYOND_ASCII = 1 << WELL_FORMED
 
 @kernel("P A C i i b -> b")
 def next_bytes_of(P, A, C, first, last, after):
-    """Write to A_NEXT a superset of the bytes that configurations first..last-1 can read, with `after` also after lexemes
-    have ended, if that can be told without much ado."""
+    """Write to A_NEXT a superset of the bytes that configurations first..last-1 can read, with `after` also after
+    lexemes have ended, if that can be told without much ado."""
     for k in range(8):
         A[A_NEXT + k] = 0
     for c in range(first, last):
@@ -88,12 +87,12 @@ def next_bytes_of(P, A, C, first, last, after):
                 return False
             add_byte(A, A_NEXT, 34)
             add_byte(A, A_NEXT, 92)
-            if not add_word_bytes(P, A, A_NEXT, C, row):
-                return False
+            add_word_bytes(P, A, A_NEXT, C, row)
             ends = False
-        elif P[node + L_SHAPE] >= 0 or not add_word_bytes(P, A, A_NEXT, C, row):
+        elif P[node + L_SHAPE] >= 0:
             return False
         else:
+            add_word_bytes(P, A, A_NEXT, C, row)
             ends = after and may_complete(P, C, row)
             for byte in range(256):
                 if follow(P, state, byte) >= 0:
@@ -119,7 +118,8 @@ def next_of_words(P, A, C, row):
         A[A_NEXT + k] = 0
     add_byte(A, A_NEXT, 34)
     add_byte(A, A_NEXT, 92)
-    return C[row + ESC] == 0 and add_word_bytes(P, A, A_NEXT, C, row)
+    add_word_bytes(P, A, A_NEXT, C, row)
+    return C[row + ESC] == 0
 
 
 @kernel("A i i -> v")
@@ -128,18 +128,15 @@ def add_byte(A, place, byte):
     A[place + (byte >> 5)] |= value - 0x100000000 if value >= 0x80000000 else value
 
 
-@kernel("P A i C i -> b")
+@kernel("P A i C i -> v")
 def add_word_bytes(P, A, place, C, row):
-    """Add the bytes with which the words of a lexeme go on; False where they are many."""
+    """Add the bytes with which the words of a lexeme go on."""
     node, lo, hi, depth = C[row + NODE], C[row + LO], C[row + HI], C[row + DEPTH]
-    for _ in range(FEW_WORDS):
-        if lo >= hi:
-            return True
+    while lo < hi:
         byte = word_byte(P, node, lo, depth)
         if byte >= 0:
             add_byte(A, place, byte)
         lo = first_word_from(P, node, lo, hi, depth, byte + 1)
-    return lo >= hi
 
 
 @kernel("P A i i i i -> b")

@@ -10,6 +10,7 @@ hands over to its caller, a frame tries its edges and calls, a call starts its n
 from __future__ import annotations
 
 from ._kernel import kernel
+from .content import is_content, read_content
 from .frames import enter, read_frame
 from .layout import (
     A_CURRENT,
@@ -17,15 +18,12 @@ from .layout import (
     A_POS,
     A_SCRATCH,
     A_STATUS,
-    A_UNIQUE,
     ASK,
     CALL_NULLABLE,
     CALL_RETURNS,
     CALL_SELECT,
     CALL_SIZE,
-    CHARS,
     CW,
-    D_WORDS,
     DONE,
     E_ADVANCE,
     E_ARENA,
@@ -40,22 +38,12 @@ from .layout import (
     ENTER,
     ESC,
     FLAG_FINAL,
-    G_EXTRA,
-    HI,
     K_LEXEME,
-    L_COUNTED,
-    L_MAX,
-    L_SHAPE,
     L_SKIN,
     LEAVE,
     LEVEL,
-    LO,
-    LOOSE,
-    NEED_CONFIGS,
     NODE,
-    O_ALL_LABELS,
     PARENT,
-    R_REGS,
     READ,
     REGS,
     RETURN,
@@ -67,15 +55,12 @@ from .layout import (
     STATE,
     SYMBOL,
     TOO_MANY_THREADS,
-    UNCOUNTED,
 )
 from .lexemes import (
     escape_step,
     escape_viable,
     feed,
     feed_code,
-    follow,
-    narrow,
     viable,
 )
 from .rows import emit, hand_back, leave, merge, push_return, push_scratch, set_row
@@ -188,39 +173,6 @@ def may_end(P, A, C, T, c):
     return False
 
 
-@kernel("P A C i i -> i")
-def read_content(P, A, C, row, byte):
-    """Read a plain byte of content where a JSON string surely goes on with it: the many bytes for which `consume` would do
-    the same at length. Returns the configurations appended, or -1 where more is at stake."""
-    node, state = C[row + NODE], C[row + STATE]
-    if node == DONE or P[node] != K_LEXEME or P[node + L_SKIN] == SKIN_RAW or C[row + ESC] != 0 or state < 0:
-        return -1
-    counted = P[node + L_COUNTED]
-    if counted != UNCOUNTED and (counted != LOOSE or P[node + L_MAX] >= 0):
-        return -1
-    target = follow(P, state, byte)
-    if P[node + L_SHAPE] >= 0:
-        if target < 0 or P[target + D_WORDS] >= 0:
-            return -1
-        if A[A[C[row + PARENT] + R_REGS] + G_EXTRA] != P[P[node + L_SHAPE] + O_ALL_LABELS]:
-            return -1
-    elif target < 0:
-        return 0 if C[row + LO] >= C[row + HI] else -1
-    out = A[A_OUT] * CW
-    if out + CW > len(C):
-        A[A_STATUS] = NEED_CONFIGS
-        return 0
-    for k in range(CW):
-        C[out + k] = C[row + k]
-    if C[row + LO] < C[row + HI]:
-        narrow(P, C, out, byte)
-    C[out + STATE] = target
-    if counted != UNCOUNTED and byte & 0xC0 != 0x80:
-        C[out + CHARS] += 1
-    A[A_OUT] += 1
-    return 1
-
-
 @kernel("P A C T i -> v")
 def let_go(P, A, C, T, c):
     """Append the frames that configuration number `c`, a raw lexeme that may end, hands over to: they wait for a byte."""
@@ -253,7 +205,7 @@ def advance_all(descriptor, first, last, byte):
         if A[A_OUT] - start > 1:
             merge(P, A, C, start)
         return A[A_OUT] - start
-    if last - first == 1 and A[A_UNIQUE] == 0 and 32 <= byte < SYMBOL and byte != 34 and byte != 92:
+    if last - first == 1 and byte < SYMBOL and is_content(A, byte):
         found = read_content(P, A, C, first * CW, byte)
         if found >= 0:
             return found

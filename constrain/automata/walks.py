@@ -11,6 +11,7 @@ from __future__ import annotations
 from ..vocabulary.byte_classes import CLASS_OF
 from ._kernel import kernel
 from .cached import keep, look_up
+from .content import is_content, read_content
 from .hashes import config_hash, key_of, load_hash_at, mix, store_hash_at
 from .layout import (
     A_BEGIN,
@@ -249,7 +250,8 @@ def walk(desc, place, first, last, node, stop, aim, mask):
     """Set in `mask` the bit of every token of the trie at `place`, in its nodes node..stop-1 (siblings with their subtrees),
     that configurations first..last-1 can read. aim: which of them (ALL ...). A_WALK > 0: a part of fill_inside, whose stack
     goes on from there."""
-    A, C, W, T = ints(desc, E_ARENA), ints(desc, E_CONFIGS), ints(desc, E_WALK), octets(desc, E_TEXT)
+    P, A, C, W = ints(desc, E_PROGRAM), ints(desc, E_ARENA), ints(desc, E_CONFIGS), ints(desc, E_WALK)
+    T = octets(desc, E_TEXT)
     byte, end = octets(desc, place), ints(desc, place + 2)
     id_start, ids = ints(desc, place + 4), ints(desc, place + 6)
     classes = view_i64(desc[place + 8], desc[place + 9])
@@ -296,7 +298,11 @@ def walk(desc, place, first, last, node, stop, aim, mask):
             T[position] = byte[node]
             # below a word's end there are any configurations, before it the lexeme alone
             within = C[start * CW + NODE] == words and W[level + W_TO] - start == 1
-            found = advance(desc, start, W[level + W_TO], byte[node])
+            found = -1
+            if W[level + W_TO] - start == 1 and is_content(A, byte[node]):
+                found = read_content(P, A, C, start * CW, byte[node])
+            if found < 0:
+                found = advance(desc, start, W[level + W_TO], byte[node])
             if A[A_STATUS] != OK:
                 break
             if within and byte[node] == 34 and C[start * CW + ESC] == 0:
