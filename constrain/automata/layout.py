@@ -30,7 +30,7 @@ ARENA (one per matcher): a header, scratch space, then frames and registers, imm
     array registers   emitted count; of a unique array also: where its last item begins, the items before (linked, 0: none), where
                       the array begins
     item              next, where it begins, hash of its value (2 ints)
-    additional key    next, hash, n bytes, packed bytes
+    additional key    next, hash of it and of those before (2 ints), n bytes, packed bytes
 
 CONFIGURATIONS (one array per matcher): rows of CW ints, one per parallel thread.
 """
@@ -100,7 +100,7 @@ ARENA = A_LOOPS + LOOP_STATES * LOOP_SIZE
 # arena: rows
 R_NODE, R_STATE, R_REGS, R_PARENT, R_LEVEL, R_UNIQUE, R_HASH, R_SIZE = 0, 1, 2, 3, 4, 5, 6, 8
 G_COUNT, G_KEY, G_MISSING, G_EXTRAS, G_EXTRA, G_BITS = 0, 1, 2, 3, 4, 5
-X_NEXT, X_HASH, X_BYTES, X_DATA = 0, 1, 2, 3
+X_NEXT, X_HASH, X_BYTES, X_DATA = 0, 1, 3, 4
 U_ITEM, U_ITEMS, U_OPEN, U_SIZE = 1, 2, 3, 4
 V_NEXT, V_START, V_HASH, V_SIZE = 0, 1, 2, 4
 C_SIZE = 5

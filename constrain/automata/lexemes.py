@@ -63,6 +63,7 @@ from .layout import (
     X_HASH,
     X_NEXT,
 )
+from .mixing import load_hash_at, mix, store_hash_at
 
 MAX_CODE = 0x10FFFF
 
@@ -497,21 +498,26 @@ def declared_taken(P, node, start, lo, hi, depth, code):
     return taken
 
 
-@kernel("A i T i i i i -> b")
-def starts_with(A, entry, T, start, end, code, skin):
-    """Whether the emitted key at `entry` starts with the content spelled in T[start:end], and then `code` unless -1.
-    An escape that is not complete at `end` spells nothing."""
-    matched, position = 0, start
+@kernel("A i T i i i -> i")
+def matched(A, entry, T, start, end, skin):
+    """Bytes of the emitted key at `entry` that the content spelled in T[start:end] is; -1: the key does not start with
+    it. An escape that is not complete at `end` spells nothing."""
+    index, position = 0, start
     while position < end:
         char, position = decode(T, position, end, skin)
         if char < 0:
             break
-        matched = match_code(A, entry, matched, char)
-        if matched < 0:
-            return False
-    if code >= 0:
-        return match_code(A, entry, matched, code) >= 0
-    return True
+        index = match_code(A, entry, index, char)
+        if index < 0:
+            return -1
+    return index
+
+
+@kernel("A i T i i i i -> b")
+def starts_with(A, entry, T, start, end, code, skin):
+    """Whether the emitted key at `entry` starts with the content spelled in T[start:end], and then `code` unless -1."""
+    index = matched(A, entry, T, start, end, skin)
+    return index >= 0 and (code < 0 or match_code(A, entry, index, code) >= 0)
 
 
 @kernel("A i i i -> i")
@@ -590,14 +596,15 @@ def record_key(P, A, T, y, start, end):
                 store_byte(A, entry, n + j, 0x80 | (char >> (6 * (k - 1 - j))) & 63)
             n += k
     A[entry + X_NEXT] = A[regs + G_EXTRAS]
-    h = 0
-    for k in range(n):
-        h = (h * 1000003 + packed_byte(A, entry + X_DATA, k)) & 0x3FFFFFFF
-    A[entry + X_HASH] = h
     A[entry + X_BYTES] = n
-    other = A[regs + G_EXTRAS]
+    other, h = A[regs + G_EXTRAS], mix(13, n)
+    if other > 0:
+        h = mix(h, load_hash_at(A, other + X_HASH))
+    for k in range((n + 3) // 4):
+        h = mix(h, A[entry + X_DATA + k])
+    store_hash_at(A, entry + X_HASH, h)
     while other > 0:
-        if A[other + X_HASH] == A[entry + X_HASH] and A[other + X_BYTES] == n:
+        if A[other + X_BYTES] == n:
             same = True
             for k in range((n + 3) // 4):
                 if A[other + X_DATA + k] != A[entry + X_DATA + k]:

@@ -23,6 +23,7 @@ from .layout import (
     FLAG_FINAL,
     FORK,
     G_EXTRA,
+    G_EXTRAS,
     HI,
     K_FRAME,
     L_COUNTED,
@@ -57,8 +58,10 @@ from .layout import (
     TEXT,
     TIGHT,
     UNCOUNTED,
+    X_BYTES,
+    X_NEXT,
 )
-from .lexemes import first_word_from, follow, word_byte
+from .lexemes import first_word_from, follow, key_byte, matched, word_byte
 from .rows import in_unique
 
 # classes of bytes that a JSON string does not hold as they are
@@ -111,14 +114,21 @@ def may_complete(P, C, row):
     return state >= 0 and P[state + D_LABEL] >= 0
 
 
-@kernel("P A C i -> b")
-def next_of_words(P, A, C, row):
-    """The same for the words of a JSON string alone."""
+@kernel("P A C T i i -> b")
+def next_of_words(P, A, C, T, row, end):
+    """The same for the words of a JSON string alone, and for the additional keys that were emitted and start with its
+    content, which ends before text position `end`."""
     for k in range(8):
         A[A_NEXT + k] = 0
     add_byte(A, A_NEXT, 34)
     add_byte(A, A_NEXT, 92)
     add_word_bytes(P, A, A_NEXT, C, row)
+    entry = A[A[C[row + PARENT] + R_REGS] + G_EXTRAS] if C[row + TEXT] >= 0 else 0
+    while entry > 0:
+        index = matched(A, entry, T, C[row + TEXT], end, P[C[row + NODE] + L_SKIN])
+        if 0 <= index < A[entry + X_BYTES]:
+            add_byte(A, A_NEXT, key_byte(A, entry, index))
+        entry = A[entry + X_NEXT]
     return C[row + ESC] == 0
 
 

@@ -12,10 +12,9 @@ from ..vocabulary.byte_classes import CLASS_OF
 from ._kernel import kernel
 from .cached import keep, look_up
 from .content import is_content, read_content
-from .hashes import config_hash, key_of, load_hash_at, mix, store_hash_at
+from .hashes import config_hash, key_of
 from .layout import (
     A_BEGIN,
-    A_CURRENT,
     A_END,
     A_NEED,
     A_NEXT,
@@ -113,9 +112,12 @@ from .layout import (
     TEXT,
     TIGHT,
     UNCOUNTED,
+    X_BYTES,
+    X_NEXT,
 )
-from .lexemes import allocate, bit, follow, word_byte, words_taken
+from .lexemes import allocate, bit, follow, matched, word_byte
 from .lookahead import IN_JSON, known_loops, loop_of, next_bytes_of, next_of_words, stays
+from .mixing import load_hash_at, mix, store_hash_at
 from .rows import in_unique, set_row
 from .steps import advance
 from .uniqueness import in_doubt
@@ -172,17 +174,17 @@ def set_level(desc, level, first, last, end):
     W[level + W_TOLD] = W[level + W_STAYS] = W[level + W_LOOPS] = W[level + W_LOOPS + 1] = 0
 
 
-@kernel("O i i b -> v")
-def look_ahead(desc, level, words, own):
+@kernel("O i i i b -> v")
+def look_ahead(desc, level, position, words, own):
     """Find out what a level's configurations can read: which bytes next, and which without end. words: a lexeme of which,
-    where it is alone, only the words matter; -1: none. own: not what their callers read next."""
+    where it is alone, only the words matter, and the keys taken; -1: none. position: of the next byte. own: not what their callers read next."""
     P, A, C, W = ints(desc, E_PROGRAM), ints(desc, E_ARENA), ints(desc, E_CONFIGS), ints(desc, E_WALK)
     first, last = W[level + W_FROM], W[level + W_TO]
     if last - first > CROWD:
         return
     row = first * CW
     if last - first == 1 and C[row + NODE] == words:
-        told = next_of_words(P, A, C, row)
+        told = next_of_words(P, A, C, octets(desc, E_TEXT), row, position)
     else:
         if desc[E_LONG_TAILS] <= 1:
             loops = 0
@@ -264,7 +266,7 @@ def walk(desc, place, first, last, node, stop, aim, mask):
         for k in range(SET_LISTS):
             A[A_SETS + k] = 0
         keep_level(desc, level)
-    look_ahead(desc, level, words, aim == OWN)
+    look_ahead(desc, level, base, words, aim == OWN)
     while node < stop:
         while node >= W[level + W_END]:
             level -= W_SIZE
@@ -305,14 +307,18 @@ def walk(desc, place, first, last, node, stop, aim, mask):
                 found = advance(desc, start, W[level + W_TO], byte[node])
             if A[A_STATUS] != OK:
                 break
-            if within and byte[node] == 34 and C[start * CW + ESC] == 0:
-                if aim != CORRECTED or not spells_word(desc, start * CW):
-                    found = 0
-                else:
+            if within:
+                ends = byte[node] == 34 and C[start * CW + ESC] == 0
+                if ends and (aim != CORRECTED or not spells_word(P, A, C, T, start * CW)):
+                    node = end[node]  # whatever the mask says
+                    continue
+                if aim == CORRECTED and (ends or found == 0):
                     for k in range(id_start[node], id_start[end[node]]):
                         clear_bit(mask, ids[k])
-            elif within and found > 0 and C[out * CW + LO] >= C[out * CW + HI]:
-                found = 0
+                if found > 0 and not ends and C[out * CW + LO] >= C[out * CW + HI]:
+                    if not is_like_taken(P, A, C, T, out * CW, position + 1):
+                        node = end[node]
+                        continue
             elif aim == INSIDE and found > 0 and C[out * CW + NODE] == DONE:
                 found = 0  # the string has ended
             if found == 0:
@@ -337,7 +343,7 @@ def walk(desc, place, first, last, node, stop, aim, mask):
                     if here > 0:
                         A[here + Q_TARGETS + byte[node]] = there if there > 0 else LOOSE_END
             if end[node] - node > SMALL:
-                look_ahead(desc, level, words, False)
+                look_ahead(desc, level, position + 1, words, False)
         node += 1
     A[A_POS] = base
 
@@ -486,18 +492,6 @@ def fill_spaced(desc, first, last, mask):
             set_bit(mask, token)
 
 
-@kernel("O P A C i -> b")
-def some_taken(desc, P, A, C, row):
-    """Whether some word of a key's automaton that starts with the content is declared or emitted: only then can words run
-    out."""
-    for k in range(CW):
-        A[A_CURRENT + k] = C[row + k]
-    A[A_POS] -= 1  # the content ends before the current position
-    taken = words_taken(P, A, octets(desc, E_TEXT), A_CURRENT, -1)
-    A[A_POS] += 1
-    return taken > 0
-
-
 @kernel("O P A C i b -> i")
 def string_way(desc, P, A, C, row, alone):
     """How the mask of a configuration is made.
@@ -505,20 +499,23 @@ def string_way(desc, P, A, C, row, alone):
     PLAIN    by a walk over all tokens
     READY    the tokens that stay inside the string are ready; those with a quote are walked
     FREE     the same in a string that may be anything; what follows its end does not depend on the rest of its content,
-             so the tokens that end it are looked at by what follows the quote only. Where it may also spell one of the
-             lexeme's words this takes tokens back, so the configuration must be `alone` in the mask
+             so the tokens that end it are looked at by what follows the quote only
     BOUNDED  as READY, where a length bound alone may end the string: with the tokens of so many characters at most
     NEAR     as BOUNDED, where the automaton may need some characters more: the few tokens that leave no room for these are
              tried one by one
+    Where the string may also spell a word of the lexeme, or a key that is taken, some tokens are decided anew; this takes
+    tokens back, so the configuration must be `alone` in the mask.
     """
     node = C[row + NODE]
     if node == DONE or P[node] != K_LEXEME or P[node + L_SKIN] != SKIN_JSON or C[row + ESC] != 0:
         return PLAIN
     state = C[row + STATE]
-    if state < 0 or P[state + D_MASK] == NO_MASK or (P[state + D_WORDS] >= 0 and some_taken(desc, P, A, C, row)):
+    if state < 0 or P[state + D_MASK] == NO_MASK:
         return PLAIN
     anything = P[state + D_WORDS] == D_EVERYTHING and P[state + D_LABEL] >= 0
     words_left = C[row + LO] < C[row + HI]
+    if not alone and C[row + TEXT] >= 0 and P[state + D_WORDS] >= 0:
+        return PLAIN
     counted, most = P[node + L_COUNTED], P[node + L_MAX]
     if C[row + TEXT] >= 0 and A[A[C[row + PARENT] + R_REGS] + G_EXTRA] != P[P[node + L_SHAPE] + O_ALL_LABELS]:
         return PLAIN  # only keys of some labels
@@ -544,7 +541,7 @@ def string_way(desc, P, A, C, row, alone):
         return NEAR if most - C[row + CHARS] - P[node + L_LEAST] >= FEW_LONGER else PLAIN
     if not anything or unique:
         return READY
-    if C[row + TEXT] >= 0 and (desc[E_LONG_TAILS] != 0 or A[A[C[row + PARENT] + R_REGS] + G_EXTRAS] != 0):
+    if C[row + TEXT] >= 0 and (desc[E_LONG_TAILS] != 0 or not alone or is_taken(P, A, C, octets(desc, E_TEXT), row)):
         return READY  # a key that must not repeat an additional one
     return FREE if alone or not words_left else READY
 
@@ -573,9 +570,10 @@ def fill_string(desc, c, way, mask):
     else:
         # exact for all tokens with a quote, whether they end the string or spell a quote inside
         walk(desc, E_QUOTED, c, c + 1, 0, desc[E_QUOTED + 1], ALL, mask)
-    if C[row + LO] < C[row + HI] and A[A_STATUS] == OK:
+    if A[A_STATUS] == OK and (C[row + LO] < C[row + HI] or is_like_taken(P, A, C, octets(desc, E_TEXT), row, A[A_POS])):
+        finite = C[row + TEXT] >= 0 and P[state + D_WORDS] >= 0
         A[A_OUT] = A[A_END]
-        walk(desc, E_TRIE, c, c + 1, 0, desc[E_TRIE + 1], CORRECTED if way == FREE else WORDS, mask)
+        walk(desc, E_TRIE, c, c + 1, 0, desc[E_TRIE + 1], CORRECTED if way == FREE or finite else WORDS, mask)
 
 
 @kernel("O i M -> v")
@@ -627,11 +625,38 @@ def end_string(desc, c, mask):
         A[A_POS] = base
 
 
-@kernel("O i -> b")
-def spells_word(desc, row):
-    """Whether the content of a lexeme configuration is one of its words."""
-    P, C = ints(desc, E_PROGRAM), ints(desc, E_CONFIGS)
-    return word_byte(P, C[row + NODE], C[row + LO], C[row + DEPTH]) < 0
+@kernel("P A C T i i -> b")
+def is_like_taken(P, A, C, T, row, end):
+    """Whether some additional key that was emitted starts with the content, up to text position `end`, of a key."""
+    if C[row + TEXT] < 0 or C[row + NODE] == DONE:
+        return False
+    entry = A[A[C[row + PARENT] + R_REGS] + G_EXTRAS]
+    while entry > 0:
+        if matched(A, entry, T, C[row + TEXT], end, P[C[row + NODE] + L_SKIN]) >= 0:
+            return True
+        entry = A[entry + X_NEXT]
+    return False
+
+
+@kernel("P A C T i -> b")
+def is_taken(P, A, C, T, row):
+    """Whether the content of a key, before text position A_POS, is an additional key that was emitted."""
+    if C[row + TEXT] < 0:
+        return False
+    entry = A[A[C[row + PARENT] + R_REGS] + G_EXTRAS]
+    while entry > 0:
+        if matched(A, entry, T, C[row + TEXT], A[A_POS], P[C[row + NODE] + L_SKIN]) == A[entry + X_BYTES]:
+            return True
+        entry = A[entry + X_NEXT]
+    return False
+
+
+@kernel("P A C T i -> b")
+def spells_word(P, A, C, T, row):
+    """Whether the content of a lexeme configuration, before text position A_POS, is one of its words or a key taken."""
+    if C[row + LO] < C[row + HI] and word_byte(P, C[row + NODE], C[row + LO], C[row + DEPTH]) < 0:
+        return True
+    return is_taken(P, A, C, T, row)
 
 
 @kernel("O M i i -> i")
