@@ -1,8 +1,8 @@
 """Kernels that keep masks of states in the cache of a vocabulary (mask_cache.py), and look them up.
 
 Matchers of any number of threads share the cache without a lock: a row is taken by an atomic count, written, and only
-then entered in the table; whoever reads compares the row's key, so an entry that another thread overwrites is lost, never
-wrong.
+then entered in the table; whoever reads compares the row's key, so an entry that another thread overwrites is lost,
+never wrong.
 """
 
 from __future__ import annotations

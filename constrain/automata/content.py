@@ -1,4 +1,6 @@
-"""The kernel for most bytes, plain content of a JSON string: walks have it inline; what it leaves open goes to `advance`.
+"""The kernel for most bytes, plain content of a JSON string: walks have it inline.
+
+What it leaves open goes to `steps.advance`.
 """
 
 from __future__ import annotations

@@ -88,7 +88,7 @@ def clipped(count, least, most):
 
 @kernel("P A i i -> i")
 def registers_hash(P, A, node, regs):
-    """Hash of a frame's registers, additional keys apart where they do not matter; 0 when emitted items could matter."""
+    """Hash of a frame's registers, without the additional keys where these do not matter; 0 when items could matter."""
     kind, shape = P[node + F_SHAPE_KIND], P[node + F_SHAPE]
     if kind == SHAPE_OBJECT:
         h = mix(mix(7, clipped(A[regs + G_COUNT], P[shape + O_MIN], P[shape + O_MAX])), A[regs + G_KEY])
@@ -124,8 +124,8 @@ def fork_hash(A, first, second):
 
 @kernel("A T i i i -> i")
 def hash_of_alike(A, T, entry, start, skin):
-    """Hash of the emitted keys from `entry` on that start with the content from text position `start` on, and of how much
-    of them that is; 0: none does."""
+    """Hash of the emitted keys from `entry` on that start with the content from text position `start` on, and of how
+    much of them that is; 0: none does."""
     h = 0
     while entry > 0:
         index = matched(A, entry, T, start, A[A_POS], skin)

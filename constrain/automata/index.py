@@ -134,6 +134,14 @@ class VocabularyIndex:
                 self._slots[dfa.name or id(dfa), state] = found
             return found
 
+    def resize(self, nbytes: int) -> None:
+        """Begin a cache of whole masks that takes, with the one to follow it, so many bytes at most."""
+        rows = nbytes // (2 * 4 * self.words)
+        if rows < 1:
+            raise ValueError(f"a cache of masks takes at least {2 * 4 * self.words} bytes here, not {nbytes}")
+        with self.lock:
+            self.cache = self.previous = MaskCache(self.words, rows)
+
     def turn_over(self, full: MaskCache) -> None:
         """Begin another cache of whole masks in the place of one that is full, unless that was done."""
         with self.lock:
