@@ -103,8 +103,8 @@ class VocabularyIndex:
         parts: dict[str, list[Any]] = {}
         for name, field in _TRIES:
             parts.setdefault(name, []).append(arrays[f"{name}.{field}"])
-        for name, (*found, depth) in parts.items():
-            setattr(self, name, Trie(*found, int(depth)))
+        for name, found in parts.items():
+            setattr(self, name, Trie.of(found))
         for name in _ARRAYS:
             setattr(self, name, arrays[name])
         self.long_tails, self.whole_keys = arrays["flags"].tolist()

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 __all__ = ["CLASS_OF", "ILL_FORMED", "WELL_FORMED", "classes_below"]
 
-_RANGES = ("09", "af", "gz", "AF", "GZ")
+_RANGES = (b"09", b"af", b"gz", b"AF", b"GZ")
 _ALONE = [*b"\t\n\r", *(b for b in range(32, 127) if not chr(b).isalnum())]
 
 
@@ -23,7 +23,7 @@ def _class_of() -> NDArray[np.uint8]:
     for number, byte in enumerate(_ALONE, 1):
         table[byte] = number
     for number, (first, last) in enumerate(_RANGES, 1 + len(_ALONE)):
-        table[ord(first) : ord(last) + 1] = number
+        table[first : last + 1] = number
     return table
 
 

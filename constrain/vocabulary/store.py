@@ -59,8 +59,7 @@ def cached_trie(fingerprint: str, size: int, build: Callable[[], Trie]) -> Trie:
         return {field: np.asarray(getattr(trie, field)) for field in FIELDS}
 
     arrays = cached_arrays("trie", FIELDS, fingerprint, size, _cache.code_stamp("vocabulary"), made)
-    *found, depth = (arrays[field] for field in FIELDS)
-    return Trie(*found, int(depth))
+    return Trie.of(arrays[field] for field in FIELDS)
 
 
 def cached_arrays(

@@ -15,6 +15,7 @@ Building sorts the tokens by their bytes; neighbours then share a common prefix,
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,6 +41,12 @@ class Trie:
     classes: NDArray[np.int64]
     depth: int
     """Length of the longest path: the bytes of the longest token."""
+
+    @classmethod
+    def of(cls, fields: Iterable[NDArray[Any]]) -> Trie:
+        """The trie of what was stored by the names in FIELDS."""
+        byte, end, id_start, ids, classes, depth = fields
+        return cls(byte, end, id_start, ids, classes, int(depth))
 
     @property
     def n_nodes(self) -> int:
