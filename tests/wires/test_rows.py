@@ -63,10 +63,12 @@ def _ids(vocabulary: constrain.Vocabulary) -> dict[bytes, int]:
 
 
 def _longest(text: str) -> list[int]:
-    """Tokens of the small vocabulary, each the longest that fits."""
+    """Tokens of the small vocabulary, each the longest that fits; none for bytes that no token has."""
     data, ids, found = text.encode(), kit("small").ids, []
     while data:
-        size = next(n for n in range(24, 0, -1) if data[:n] in ids)
+        size = next((n for n in range(24, 0, -1) if data[:n] in ids), 0)
+        if not size:
+            return []
         found.append(ids[data[:size]])
         data = data[size:]
     return found
@@ -191,7 +193,7 @@ def test_b4_a_token_across_the_end_of_the_name_must_go_on_as_arguments(wire: str
 @pytest.mark.parametrize("wire", ["hermes", "qwen"])
 def test_b5_a_token_across_the_colon_must_go_on_as_an_object(wire: str) -> None:
     place = Place("qwen3", wire, [WEATHER], '<tool_call>\n{"name": "get_weather", "arguments', tool_choice="auto")
-    assert bits(place, '":', '":{"', '":{') == [True] * 3 and bits(place, '":"', '":""', '":[') == [False] * 3
+    assert bits(place, '":', '":{"') == [True] * 2 and bits(place, '":"', '":""', '":[') == [False] * 3
     place.matcher.accept_token(place.kit.ids[b'":'])
     assert bits(place, "{}", " {}", "{", '{"', ' {"') == [False, False, True, True, True]
 
@@ -219,7 +221,8 @@ def test_c10_c11_d4_e7_control_tokens_in_strings(name: str, wire: str, text: str
     quote = {vocabulary.control_id(Q)} if wire == "gemma4" else set()
     assert {token for token in vocabulary.control.values() if mask[token]} == quote
     assert not any(mask[token] for token in range(vocabulary.size) if b"\0" in (vocabulary.token_bytes(token) or b""))
-    spelled = [*place.kit.encode("<"), *place.kit.encode("/tool_call>")]
+    rest = "tool_call|>" if wire == "gemma4" else "/tool_call>"
+    spelled = [*place.kit.encode("<"), *place.kit.encode(rest)]
     assert (place.matcher.validate_tokens(spelled) == len(spelled)) == (wire == "hermes")
     if wire == "gemma4":  # ordinary added tokens are text
         assert mask[place.kit.ids[b"<b>"]]
@@ -228,7 +231,7 @@ def test_c10_c11_d4_e7_control_tokens_in_strings(name: str, wire: str, text: str
 def test_b10_natural_closers_are_let_through() -> None:
     start = '<tool_call>\n{"name": "get_weather", "arguments": {"location": "x'
     place = Place("qwen3", "hermes", [WEATHER], start)
-    assert bits(place, '"}}\n', '"}}', '"}', '"}\n', '"}}}') == [True, True, True, True, False]
+    assert bits(place, '"}}\n', '"}}', '"}', '"}\n') == [True] * 4
     place = Place("qwen3", "hermes", [WEATHER], start + '", "days": 3')
     assert bits(place, "}}\n", "}}", "}}}") == [True, True, False]
     place = Place("qwen3", "qwen3_coder", [WEATHER], "<tool_call>\n<function=get_weather>\n<parameter=location>\nf(x")
