@@ -31,6 +31,7 @@ from .layouts import Either, Many, Part, Parts, frame
 from .markers import members
 from .marks import Marks
 from .regions import Region
+from .renaming import Markers, named, renamed
 from .reply import Plan
 from .saved import origin
 from .tools import COMPILER_OPTIONS, Tool, ToolSchemaCompiler
@@ -52,10 +53,16 @@ class ToolAutomaton(ReplyGrammar):
     tool_choice: "auto", "required" or "any", "none", a name, or OpenAI's or Anthropic's object.
     parallel:    whether a reply may have several calls.
     reasoning:   None; "wait" or True: a demanded call comes after the reasoning; "inside": the prompt has begun it;
-                 "optional": there may be reasoning; or a `gate.Thoughts`.
-    names:       "declared": only the names of tools can be written; "any": any name, with an object as arguments.
+                 "optional": there may be reasoning; or a mapping with some of "inside", "over", "optional", "effort"
+                 and "markers" (docs/tool-calls.md), or a `gate.Thoughts`.
+    names:       "declared": only the names of tools can be written; "any": any name, with an object as arguments; the
+                 matcher's `undeclared` tells them.
     json_values: "schema", or "free": on raw-text formats objects and arrays are any text.
+    literals:    "json", or "both": where older templates of the format wrote True, False and None for a value
+                 (qwen3_coder), that is allowed beside true, false and null.
     spelled_markers: whether strings may spell the format's markers: "allow" or "forbid"; None: what the format needs.
+    markers:     control tokens of the format under other names: a mapping of their texts to the text or id of a control
+                 token of the vocabulary, or to None where it has none (see `renaming.Markers`).
     text_arming: whether a call may begin with the text of a marker for which the vocabulary has no token.
     code_fences: whether a call inside a ``` block stays text.
     The other options are those of ToolSchemaCompiler, and only for a list of tools.
@@ -74,9 +81,11 @@ class ToolAutomaton(ReplyGrammar):
         *,
         tool_choice: Any = "auto",
         parallel: bool = True,
-        reasoning: str | bool | Thoughts | None = None,
+        reasoning: str | bool | Mapping[str, Any] | Thoughts | None = None,
         names: str = "declared",
         json_values: str = "schema",
+        literals: str = "json",
+        markers: Markers | None = None,
         spelled_markers: str | None = None,
         text_arming: bool = False,
         code_fences: bool = True,
@@ -87,9 +96,10 @@ class ToolAutomaton(ReplyGrammar):
         self.arguments: dict[str, Any] = {
             "tool_choice": copy.deepcopy(tool_choice),
             "parallel": parallel,
-            "reasoning": reasoning,
+            "reasoning": thoughts if isinstance(reasoning, Mapping) else reasoning,
             "names": names,
             "json_values": json_values,
+            "literals": literals,
             "spelled_markers": spelled_markers,
             "text_arming": text_arming,
             "code_fences": code_fences,
@@ -100,19 +110,21 @@ class ToolAutomaton(ReplyGrammar):
             self.compiler = tools
         else:
             self.compiler = ToolSchemaCompiler(tools, limits=limits, **options)
-        self.wires = members(wire if isinstance(wire, str) else tuple(wire))
+        trained = members(wire if isinstance(wire, str) else tuple(wire))
+        self.arguments["markers"] = texts = named(trained, markers, vocab)
+        self.wires = renamed(trained, texts)
         self.wire_names = tuple(wire.name for wire in self.wires)
         self.choice = read_choice(tool_choice, [tool.name for tool in self.compiler.tools])
         controls = [control for one in self.wires for control in one.controls]
         self.marks = Marks.of((*controls, *(thoughts or Thoughts()).controls(vocab)), vocab)
         chosen = self.choice.names
         self.tools: tuple[Tool, ...] = tuple(t for t in self.compiler.tools if chosen is None or t.name in chosen)
-        settings = Settings(parallel and self.choice.parallel, names, json_values, spelled_markers)
+        settings = Settings(parallel and self.choice.parallel, names, json_values, spelled_markers, literals)
         bad = self.compiler.bad.copy()
         self.regions = [Region(one, self.compiler.options, self.tools, self.marks, settings, bad) for one in self.wires]
         self._gate = None if thoughts is None else Gate.of(thoughts, self.wires, self.marks)
-        markers = Thoughts(markers=thoughts.markers) if thoughts else Thoughts()
-        self._watched = Gate.of(markers, self.wires, self.marks) or Gate()
+        watched = Thoughts(markers=thoughts.markers) if thoughts else Thoughts()
+        self._watched = Gate.of(watched, self.wires, self.marks) or Gate()
         self._settings, self._code_fences = settings, code_fences
         self._demanded = self.choice.mode == "required"
         openings = [] if self.choice.mode == "none" else [o for region in self.regions for o in region.openings()]
@@ -179,6 +191,7 @@ class ToolAutomaton(ReplyGrammar):
             longest_other=max(map(len, others), default=0),
             overruns=any(region.ends_in_text for region in self.regions),
             textual=self._textual,
+            names_any=self._settings.names == "any",
         )
 
     @property

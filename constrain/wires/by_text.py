@@ -141,6 +141,7 @@ class TextMatcher(ToolMatcher):
     def _read(self, state: State, free: bool, data: bytes) -> None:
         """Note what the automaton has read: free text, or a part of a call."""
         self._past.append((state, 1))
+        self._state = state = self._with_name(state)
         if self.is_terminated() or self._plan.demanded:
             if free:
                 self._state = state._replace(seen=self._plan.watch.text(state.seen, data))
@@ -148,7 +149,8 @@ class TextMatcher(ToolMatcher):
         if free and self.is_free:
             self._state = state._replace(seen=self._plan.watch.text(state.seen, data))
         elif self.is_free:
-            self._state = self._plan.start()._replace(calls=state.calls + 1)
+            start = self._plan.start()
+            self._state = state._replace(calling=start.calling, seen=start.seen, calls=state.calls + 1, span=None)
         if self._is_aside():
             self._state = self._state._replace(calling=False)
 
