@@ -24,6 +24,7 @@ try:
 except ImportError as error:
     raise missing_host("vllm", "torch and vllm", "pip install vllm", error) from error
 
+from .._api import compile_choice
 from ..vocabulary import Vocabulary
 from ._logits import put
 from ._masks import Masks
@@ -56,13 +57,15 @@ _log = logging.getLogger("constrain")
 
 
 def vocabulary_of(vllm_config: Any, tokenizer: Any = None) -> Vocabulary:
-    """The vocabulary of an engine's model: its tokenizer, the width of its logits, its end tokens."""
+    """The vocabulary of an engine's model: its tokenizer, the width of its logits, the tokens that end a generation."""
     model = vllm_config.model_config
     if tokenizer is None:
         from vllm.tokenizers import cached_tokenizer_from_config
 
         tokenizer = cached_tokenizer_from_config(model)
-    return Vocabulary.from_tokenizer(tokenizer, logits_width=model.get_vocab_size())
+    ends = (model.try_get_generation_config() or {}).get("eos_token_id")
+    ends = [ends] if isinstance(ends, int) else ends
+    return Vocabulary.from_tokenizer(tokenizer, logits_width=model.get_vocab_size(), eos_token_ids=ends)
 
 
 def settings_of(vllm_config: Any) -> dict[str, Any]:
@@ -83,6 +86,7 @@ class ConstraintLogitsProcessor(LogitsProcessor, SlotLogitsProcessor):  # type: 
         self._config = vllm_config
         self._states = host[0] if len(host) == 1 else None
         self._vocabulary: Vocabulary | None = None
+        self._unreadable: Exception | None = None
         self._slots = Slots(Masks(None, "stop", _log_event))
         self._outputs: dict[int, list[int]] = {}
 
@@ -103,16 +107,29 @@ class ConstraintLogitsProcessor(LogitsProcessor, SlotLogitsProcessor):  # type: 
         body = _body(params)
         if body is None:
             return False
-        if self._vocabulary is None:
-            self._vocabulary = self._slots.masks.vocabulary = vocabulary_of(self._config)
-        try:
-            constraint = reply(body, self._vocabulary, **settings_of(self._config))
+        stops = sorted(getattr(params, "all_stop_token_ids", None) or ()) or None
+        vocabulary = self._read_vocabulary()
+        try:  # an exception here would end the engine, not the request
+            if self._unreadable is not None:
+                raise self._unreadable
+            constraint = reply(body, vocabulary, **settings_of(self._config))
             if constraint is not None:
-                stops = getattr(params, "all_stop_token_ids", None) or self._vocabulary.eos_token_ids
-                self._slots.put(name, constraint, sorted(stops))
-        except Exception as error:  # an exception here would end the engine, not the request
-            self._slots.put(name, _Failed(self._vocabulary, params)).family.fail("creation", error)
+                self._slots.put(name, constraint, stops)
+        except Exception as error:
+            self._slots.put(name, compile_choice([""], vocabulary), stops).family.fail("creation", error)
         return name in self._slots
+
+    def _read_vocabulary(self) -> Vocabulary:
+        """That of the model, or one without text where its tokenizer cannot be read: requests may end, then."""
+        if self._vocabulary is None:
+            try:
+                self._vocabulary = vocabulary_of(self._config)
+            except Exception as error:
+                self._unreadable = error
+                width = self._config.model_config.get_vocab_size()
+                self._vocabulary = Vocabulary.from_tokens([None] * width, eos_token_ids=[])
+            self._slots.masks.vocabulary = self._vocabulary
+        return self._vocabulary
 
     # The V1 runner ---------------------------------------------------------------------------------------------------
 
@@ -185,22 +202,8 @@ class ConstraintLogitsProcessor(LogitsProcessor, SlotLogitsProcessor):  # type: 
         bitmask, slots = self._slots.fill(rows, lambda row: int(logits[row].argmax()))
         constrained = np.flatnonzero(slots >= 0).tolist()
         if constrained:
-            aligned = torch.from_numpy(bitmask[np.maximum(slots, 0)])
-            apply_token_bitmask_inplace(logits, aligned, indices=constrained)
+            apply_token_bitmask_inplace(logits, bitmask[np.maximum(slots, 0)], indices=constrained)
         return logits
-
-
-class _Failed:
-    """A constraint that could not be made: its request may only end."""
-
-    def __init__(self, vocabulary: Vocabulary, params: Any) -> None:
-        from .._api import compile_choice
-
-        self._grammar, self._params = compile_choice([""], vocabulary), params
-
-    def matcher(self, *, max_rollback: int | None, stop_token_ids: Any) -> Any:
-        stops = getattr(self._params, "all_stop_token_ids", None)
-        return self._grammar.matcher(max_rollback=max_rollback, stop_token_ids=sorted(stops) if stops else None)
 
 
 def _body(params: Any) -> Any:
@@ -247,7 +250,7 @@ class ConstrainBackend(StructuredOutputBackend):  # type: ignore[misc]
 
     def __init__(self, vllm_config: Any, tokenizer: Any, vocab_size: int) -> None:
         super().__init__(vllm_config, tokenizer, vocab_size)
-        self.vocabulary = Vocabulary.from_tokenizer(tokenizer, logits_width=vocab_size)
+        self.vocabulary = vocabulary_of(vllm_config, tokenizer)
         config = getattr(vllm_config, "structured_outputs_config", None)
         names = ("disable_any_whitespace", "disable_additional_properties")
         self._options = {name: getattr(config, name, False) for name in names}
@@ -263,7 +266,7 @@ class ConstrainBackend(StructuredOutputBackend):  # type: ignore[misc]
 
     def allocate_token_bitmask(self, max_num_seqs: int) -> Any:
         """int32[max_num_seqs, words] on the host."""
-        return allocate(max_num_seqs, self.vocab_size, torch.cuda.is_available())
+        return allocate(max_num_seqs, self.vocabulary.size, torch.cuda.is_available())
 
     def destroy(self) -> None:
         """Nothing is held beyond this object."""
