@@ -1,7 +1,9 @@
 """Reference runners: the whole way from a prompt to constrained text, small enough to be read as the model answer.
 
 loop      the loop itself, for any model and array library
-arrays    the five array operations it needs, for numpy
+arrays    what of it depends on where arrays live, for numpy
+sequences the state of one request in the loop
+speculation   forced tokens and drafts
 cpu       CpuRunner: the loop on numpy arrays
 requests  Request, Event, Completion, Timing, and the protocols Model and Tokens
 streams   text increments across tokens, stop strings
@@ -10,13 +12,14 @@ gguf_file, llama, text, weights    a model backend: GGUF files of the Llama arch
 
 from __future__ import annotations
 
-from .arrays import Arrays, NumpyArrays
+from .arrays import Arrays, Draw, NumpyArrays, Workspace
 from .cpu import CpuRunner
 from .errors import DownloadError, ModelError
 from .gguf_file import GgufFile
 from .llama import LlamaModel
 from .loop import Runner
 from .requests import Completion, Event, Model, Request, SequenceError, Timing, Tokens
+from .speculation import Speculation
 from .streams import TextStream
 from .text import ChatTemplate, GgufTokenizer
 from .weights import cached_model, model_path
@@ -27,6 +30,7 @@ __all__ = [
     "Completion",
     "CpuRunner",
     "DownloadError",
+    "Draw",
     "Event",
     "GgufFile",
     "GgufTokenizer",
@@ -37,9 +41,11 @@ __all__ = [
     "Request",
     "Runner",
     "SequenceError",
+    "Speculation",
     "TextStream",
     "Timing",
     "Tokens",
+    "Workspace",
     "cached_model",
     "model_path",
 ]

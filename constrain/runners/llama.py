@@ -117,25 +117,35 @@ class LlamaModel:
         """An empty cache for one sequence."""
         return Cache(self.shape)
 
-    def forward(self, caches: Sequence[Cache], tokens: Sequence[Sequence[int]]) -> Floats:
-        """Append tokens[i] (one or more ids) to caches[i]; the logits after the last of each, float32 [len(caches), V].
+    def forward(
+        self, caches: Sequence[Cache], tokens: Sequence[Sequence[int]], keep: Sequence[int] | None = None
+    ) -> Floats:
+        """Append tokens[i] (one or more ids) to caches[i]; the logits after the last keep[i] of them (1 by default), in
+        order: float32 [sum(keep), V].
 
         Sequences with a single token share their matrix products. A cache is extended only when its tokens are in;
-        raises ModelError beyond the context length and IndexError for an id outside the vocabulary.
+        raises ModelError beyond the context length, IndexError for an id outside the vocabulary and ValueError for more
+        rows than tokens.
         """
-        last = np.empty((len(caches), self.shape.width), np.float32)
-        for cache, ids in zip(caches, tokens, strict=True):
-            if not len(ids):
-                raise ValueError("forward needs at least one token per sequence")
+        sizes = [1] * len(caches) if keep is None else list(keep)
+        for cache, ids, size in zip(caches, tokens, sizes, strict=True):
+            if not 1 <= size <= len(ids):
+                raise ValueError(
+                    f"forward needs at least one token per sequence, and as many as rows: {len(ids)}, {size}"
+                )
             cache.reserve(len(ids))
+        starts = np.cumsum([0, *sizes])
+        last = np.empty((starts[-1], self.shape.width), np.float32)
         single = [row for row, ids in enumerate(tokens) if len(ids) == 1]
         if single:
-            last[single] = self._decode([caches[row] for row in single], [tokens[row][0] for row in single])
+            last[starts[single]] = self._decode([caches[row] for row in single], [tokens[row][0] for row in single])
         for row, ids in enumerate(tokens):
             if len(ids) > 1:
+                kept: Floats = last[:0]
                 for start in range(0, len(ids), PREFILL_CHUNK):
                     hidden = self._prefill(caches[row], ids[start : start + PREFILL_CHUNK])
-                last[row] = hidden[-1]
+                    kept = np.concatenate([kept, hidden])[-sizes[row] :]
+                last[starts[row] : starts[row + 1]] = kept
         return _rms_norm(last, self._norm, self.shape.epsilon) @ self._head.T
 
     def _prefill(self, cache: Cache, ids: Sequence[int]) -> Floats:
