@@ -7,7 +7,7 @@ speculation   forced tokens and drafts
 cpu       CpuRunner: the loop on numpy arrays
 requests  Request, Event, Completion, Timing, and the protocols Model and Tokens
 streams   text increments across tokens, stop strings
-gguf_file, llama, text, weights    a model backend: GGUF files of the Llama architecture, in numpy
+gguf_file, llama, products, text, weights    a model backend: GGUF files of the Llama architecture, in numpy
 """
 
 from __future__ import annotations

@@ -172,7 +172,7 @@ class Runner(Generic[ModelT, TokensT]):
         clock.prompt_tokens += sum(len(s.prompt) for s in reading)
         clock.steps += len(live)
         for sequence in live:
-            sequence.read, sequence.pending = True, []
+            sequence.read = True
         return logits
 
     def _mask(
@@ -210,6 +210,7 @@ class Runner(Generic[ModelT, TokensT]):
                 if isinstance(token, ValueError):
                     yield from _end(sequence, f"draw: {token}", token)
                     continue
+                sequence.pending = []  # the model has read it, and what was drafted before this token
                 yield from self._take(sequence, token, clock)
                 drafted = sequence.draft[depth] if depth < len(sequence.draft) else None
                 clock.accepted += token == drafted

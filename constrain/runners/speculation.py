@@ -31,9 +31,9 @@ class Speculation:
     forced text. Raises ValueError for a negative number, and where least is not in 1..ngram.
     """
 
-    most: int = 8
-    ngram: int = 4
-    least: int = 2
+    most: int = 4
+    ngram: int = 3
+    least: int = 1
     jump: bool = True
 
     def __post_init__(self) -> None:
