@@ -4,7 +4,8 @@ loop      the loop itself, for any model and array library
 arrays    what of it depends on where arrays live, for numpy
 sequences the state of one request in the loop
 speculation   forced tokens and drafts
-cpu       CpuRunner: the loop on numpy arrays
+chat      CpuRunner and CudaRunner: the loop on arrays in host memory and on a GPU
+cuda_arrays, cuda_kernels, torch_arrays    the arrays of a GPU, by numba or by torch
 requests  Request, Event, Completion, Timing, and the protocols Model and Tokens
 streams   text increments across tokens, stop strings
 gguf_file, llama, products, text, weights    a model backend: GGUF files of the Llama architecture, in numpy
@@ -13,7 +14,7 @@ gguf_file, llama, products, text, weights    a model backend: GGUF files of the 
 from __future__ import annotations
 
 from .arrays import Arrays, Draw, NumpyArrays, Workspace
-from .cpu import CpuRunner
+from .chat import CpuRunner, CudaRunner
 from .errors import DownloadError, ModelError
 from .gguf_file import GgufFile
 from .llama import LlamaModel
@@ -29,6 +30,7 @@ __all__ = [
     "ChatTemplate",
     "Completion",
     "CpuRunner",
+    "CudaRunner",
     "DownloadError",
     "Draw",
     "Event",
