@@ -23,6 +23,7 @@ STYLES = {
     "qwen_xml": ("qwen3_coder", True),
     "minimax_xml": ("minimax_m2", True),
     "deepseek_xml": ("dsml", False),
+    "deepseek_v4_1_xml": ("dsml", False),
     "glm_xml": ("glm47", True),
     "kimi_k3_xml": ("kimi_k3", False),
     "gemma": ("gemma4", False),
@@ -44,6 +45,11 @@ def styled(schema: Any, style: str, ends: Sequence[str], order: str, text: FreeT
     from ..wires.writable import Settings, schema_options
 
     wire, loose = WIRES[STYLES[style][0]], STYLES[style][1]
+    if style == "deepseek_v4_1_xml":
+        assert isinstance(wire.body, ElementBody)
+        marks_of = wire.body.key_open, wire.body.value_close
+        opened, closed = (replace(mark, text=mark.text.replace("parameter", " parameter")) for mark in marks_of)
+        wire = replace(wire, body=replace(wire.body, key_open=opened, value_close=closed))
     vocab, limits = text.tokens.vocab, text.limits
     marks = Marks({}) if vocab is None else Marks(vocab.control)
     parameters = Parameters(schema, None, None, limits)

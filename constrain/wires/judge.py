@@ -74,7 +74,8 @@ class Judge:
             return
         seen = self.state.seen
         if not (seen.thinking or (self.plan.watch.fences and seen.in_fence)) and self._begins_here():
-            self.state = self.plan.after_trigger(self.state)
+            self.failed = self.plan.bars_text
+            self.state = self.state if self.failed else self.plan.after_trigger(self.state)
             return
         self.state = self.plan.after_text(self.state, data[at : at + 1])
         self.position += 1

@@ -40,6 +40,7 @@ class Plan:
     longest_other: inputs of the longest.
     overruns: a call may end in the middle of a token.
     textual: the automaton reads free text, too (see `by_text`).
+    barred: control tokens that cannot be written.     bars_text: nor can the texts by which calls begin.
     """
 
     watch: Watch
@@ -52,6 +53,8 @@ class Plan:
     longest_other: int = 0
     overruns: bool = False
     textual: bool = False
+    barred: tuple[int, ...] = ()
+    bars_text: bool = False
 
     def start(self) -> State:
         if self.textual:
@@ -64,11 +67,11 @@ class Plan:
 
     def banned(self, state: State, stops: Sequence[int]) -> tuple[int, ...]:
         """Control tokens that are forbidden although no call is under way: to end a reply before the call that it must
-        have, or to begin a second one where there may be one.
+        have, or to begin one where there may be none (any more).
         """
         if self.demanded:
             return tuple(stops)
-        return tuple(self.watch.arms) if self.single and state.calls else ()
+        return (*self.barred, *self.watch.arms) if self.single and state.calls else self.barred
 
     def may_end(self, state: State, accepting: Callable[[], bool]) -> bool:
         """Whether the reply may end. accepting: whether the automaton accepts."""
