@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import random
 import sys
+import time
 
 import lark
 import pytest
 
 from constrain import Grammar, GrammarError, LimitError, Limits, SchemaError, compile_lark
+from constrain.grammars.lark_source import LarkSource
 
 from .random_lark import RandomGrammar, mutated
 from .support import CONTROL, VOCABULARY, inputs, takes, tokens
@@ -266,6 +268,25 @@ def test_membership_is_that_of_larks_earley_parser() -> None:
 @pytest.mark.parametrize("block", range(10))
 def test_membership_is_that_of_larks_earley_parser_at_length(block: int) -> None:
     assert compare(range(100 + 25 * block, 125 + 25 * block)) > 150
+
+
+class TestLongGrammars:
+    def test_they_are_read_in_time_by_their_length(self) -> None:
+        """Definitions and uses are looked up once, not once for each rule."""
+
+        def seconds(rules: int) -> float:
+            names = "|".join(f"r{i}" for i in range(rules))
+            lines = [f'r{i}: "{i}" <think> start?' for i in range(rules)]
+            begin = time.thread_time()
+            LarkSource("\n".join([f"start: {names}", *lines]), Limits())
+            return time.thread_time() - begin
+
+        seconds(50)
+        assert seconds(1600) < 4 * 8 * seconds(200)
+
+    def test_what_lark_cannot_read_in_time_is_refused(self) -> None:
+        with pytest.raises(LimitError, match="max_seconds"):
+            compile_lark("start: " + '"a" ' * 30_000, limits=Limits(max_seconds=1))
 
 
 class TestExplanations:
