@@ -127,7 +127,7 @@ class Grammar:
         """Where and why `data` is not a complete output, and what was expected there; None when it is one."""
         from .explain import explain
 
-        return explain(Oracle(self.root), data.encode() if isinstance(data, str) else data)
+        return explain(Recogniser(self.root), data.encode() if isinstance(data, str) else data)
 
     def can_differ(self, frame: int, text: bytes) -> bool:
         """Whether the unique array at that address of the program, written as far as `text`, can go on; for -1, whether

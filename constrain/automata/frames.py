@@ -72,6 +72,7 @@ from .layout import (
     R_NODE,
     R_PARENT,
     R_REGS,
+    R_SEEN,
     R_SIZE,
     R_STATE,
     R_UNIQUE,
@@ -92,6 +93,7 @@ from .layout import (
     SELECT_KEY,
     SELECT_VALUE,
     SHAPE_ARRAY,
+    SHAPE_NONE,
     SHAPE_OBJECT,
     SKIN_RAW,
     STATE,
@@ -325,7 +327,8 @@ def make_call(P, A, T, n, call, node, regs, parent, level, byte):
     caller = push_frame(P, A, node, returns, regs, parent, level)
     if caller == 0:
         return n
-    set_row(A, push_scratch(A, n), target, ENTER, -1, caller, level + 1)
+    below = level if P[node + F_SHAPE_KIND] == SHAPE_NONE else level + 1
+    set_row(A, push_scratch(A, n), target, ENTER, -1, caller, below)
     return n + 1
 
 
@@ -347,6 +350,7 @@ def push_frame(P, A, node, returns, regs, parent, level):
         A[caller + R_REGS] = regs
         A[caller + R_PARENT] = parent
         A[caller + R_LEVEL] = level
+        A[caller + R_SEEN] = A[caller + R_SEEN + 1] = 0
         if P[node + F_SHAPE_KIND] == SHAPE_ARRAY and P[P[node + F_SHAPE] + Y_UNIQUE] != 0:
             A[caller + R_UNIQUE] = caller
         else:

@@ -191,7 +191,10 @@ class Guard(IntEnum):
 
 @dataclass(frozen=True)
 class Space:
-    """Bounded JSON whitespace: at most `newlines` line feeds and base + per_level * depth other blanks in one run."""
+    """Bounded JSON whitespace: at most `newlines` line feeds and base + per_level * level other blanks in one run.
+
+    level: objects and arrays around the one that it stands in.
+    """
 
     newlines: int = 2
     base: int = 64

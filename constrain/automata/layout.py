@@ -21,10 +21,13 @@ symbol: a call that cannot start with an input is not made.
                   mask slot (-1: never, -2: not made yet), then per class its target
     object shape  see O_*            array shape   see Y_*
 
-ARENA (one per matcher): a header, scratch space, then frames and registers, immutable once written (a persistent stack):
+ARENA (one per matcher): a header, scratch space, then frames and registers, immutable once written (a persistent stack)
+but for the note of the last step that returned to a row:
 
-    frame row         node, state to return to, registers, parent row (-1: the root's caller), level, row of the innermost
-                      unique array around what it called (itself, perhaps; 0: none), hash of the row and all below it (62 bits in two ints, 0: must not be used)
+    frame row         node, state to return to, registers, parent row (-1: the root's caller), level (objects and arrays
+                      around it), row of the innermost unique array around what it called (itself, perhaps; 0: none),
+                      hash of the row and all below it (62 bits in two ints, 0: must not be used), the last step that gave control
+                      back to it (2 ints: its number, more of that and the ways as bits)
     object registers  emitted count, label of the current key, required keys missing, emitted additional keys (linked, 0: none),
                       the labels of additional keys that may follow (as bits), then a bit per declared key: may it follow?
     array registers   emitted count; of a unique array also: where its last item begins, the items before (linked, 0: none), where
@@ -95,10 +98,13 @@ A_SETS, SET_LISTS = A_SCRATCH + SCRATCH_CAP * CW, 64  # the first sets of so man
 A_NEXT = A_SETS + SET_LISTS  # 8 ints: the bytes that a set of configurations can read
 # what was asked for lately: a state of an automaton and the classes of bytes with which it stays there (two ints)
 A_LOOPS, LOOP_STATES, LOOP_SIZE = A_NEXT + 8, 32, 3
-ARENA = A_LOOPS + LOOP_STATES * LOOP_SIZE
+A_STEP = A_LOOPS + LOOP_STATES * LOOP_SIZE  # number of the step under way (2 ints); rows of scratch that it has looked at
+A_WORK = A_STEP + 2
+ARENA = A_WORK + 1
+WORK = 64  # rows of scratch that one step may look at for each thread that it may keep
 
 # arena: rows
-R_NODE, R_STATE, R_REGS, R_PARENT, R_LEVEL, R_UNIQUE, R_HASH, R_SIZE = 0, 1, 2, 3, 4, 5, 6, 8
+R_NODE, R_STATE, R_REGS, R_PARENT, R_LEVEL, R_UNIQUE, R_HASH, R_SEEN, R_SIZE = 0, 1, 2, 3, 4, 5, 6, 8, 10
 G_COUNT, G_KEY, G_MISSING, G_EXTRAS, G_EXTRA, G_BITS = 0, 1, 2, 3, 4, 5
 X_NEXT, X_HASH, X_BYTES, X_DATA = 0, 1, 3, 4
 U_ITEM, U_ITEMS, U_OPEN, U_SIZE = 1, 2, 3, 4

@@ -75,7 +75,7 @@ class Matcher(Stepper):
         self._describe_unique()
         self._configs[: at.CW] = 0
         self._configs[[at.NODE, at.STATE]] = self.grammar.program.entry
-        self._configs[[at.REGS, at.PARENT, at.TEXT, at.LEVEL]] = -1
+        self._configs[[at.REGS, at.PARENT, at.TEXT]] = -1
         arena[at.A_END] = arena[at.A_OUT] = 1
         self._desc[at.E_ENDED] = 0
         self._free = NOT_RELEASED

@@ -261,7 +261,7 @@ class Oracle:
             blanks += 1
         if self.any_space:
             yield thread
-        elif newlines <= space.newlines and blanks <= space.base + space.per_level * thread.depth:
+        elif newlines <= space.newlines and blanks <= space.base + space.per_level * _level(thread):
             yield thread._replace(position=Place(thread.place.state, blanks, newlines))
 
     def _call(self, thread: Thread, call: Call, byte: int) -> Iterator[Thread]:
@@ -468,6 +468,15 @@ def children(node: Node) -> Iterator[Node]:
 
 
 # What shapes allow ---------------------------------------------------------------------------------------------------
+
+
+def _level(thread: Thread) -> int:
+    """Objects and arrays around a frame."""
+    level, around = 0, thread.parent
+    while around is not None:
+        level += isinstance(around.node, Frame) and around.node.shape is not None
+        around = around.parent
+    return level
 
 
 def _may_close(thread: Thread) -> bool:

@@ -18,6 +18,8 @@ from .layout import (
     A_POS,
     A_SCRATCH,
     A_STATUS,
+    A_STEP,
+    A_WORK,
     ASK,
     CALL_NULLABLE,
     CALL_RETURNS,
@@ -55,6 +57,7 @@ from .layout import (
     STATE,
     SYMBOL,
     TOO_MANY_THREADS,
+    WORK,
 )
 from .lexemes import (
     escape_step,
@@ -68,13 +71,20 @@ from .uniqueness import keep_distinct
 from .views import call_native, ints, octets, view_i64
 
 
-@kernel("P A C T i i -> v")
-def consume(P, A, C, T, c, byte):
-    """Append every configuration that reading `byte` from configuration number `c` leads to. T[A_POS] holds the byte."""
+@kernel("P A C T i i i -> v")
+def consume(P, A, C, T, c, byte, most):
+    """Append every configuration that reading `byte` from configuration number `c` leads to. T[A_POS] holds the byte.
+
+    most: rows that the step may look at. Calls that begin with each other in many ways could multiply without end.
+    """
     for k in range(CW):
         A[A_SCRATCH + k] = C[c * CW + k]
     n = 1
     while n > 0 and A[A_STATUS] == 0:
+        A[A_WORK] += 1
+        if A[A_WORK] > most:
+            A[A_STATUS] = TOO_MANY_THREADS
+            return
         n -= 1
         row = A_SCRATCH + n * CW
         node, state = A[row + NODE], A[row + STATE]
@@ -185,6 +195,16 @@ def let_go(P, A, C, T, c):
         n = hand_back(P, A, C, T, n - 1)
 
 
+@kernel("A -> v")
+def begin_step(A):
+    """Number the step: what rows have noted of earlier ones holds no more."""
+    A[A_WORK] = 0
+    if A[A_STEP] == 0x7FFFFFFF:
+        A[A_STEP] = 0
+        A[A_STEP + 1] += 1
+    A[A_STEP] += 1
+
+
 def advance_all(descriptor, first, last, byte):
     """Append what configurations first..last-1 become by reading `byte` (which the text buffer holds at A_POS) or a symbol, merged.
 
@@ -196,24 +216,28 @@ def advance_all(descriptor, first, last, byte):
     if byte == END:
         found = 0
         for c in range(first, last):
+            begin_step(A)
             found += 1 if may_end(P, A, C, T, c) else 0
         return found
     start = A[A_OUT]
     if byte == LEAVE:
+        begin_step(A)
         for c in range(first, last):
             let_go(P, A, C, T, c)
         if A[A_OUT] - start > 1:
-            merge(P, A, C, start)
+            merge(P, A, C, start, desc[E_THREADS])
         return A[A_OUT] - start
     if last - first == 1 and byte < SYMBOL and is_content(A, byte):
         found = read_content(P, A, C, first * CW, byte)
         if found >= 0:
             return found
+    begin_step(A)
+    most = desc[E_THREADS]
     for c in range(first, last):
-        consume(P, A, C, T, c, byte)
+        consume(P, A, C, T, c, byte, most * WORK)
     if A[A_OUT] - start > 1:
-        merge(P, A, C, start)
-        if A[A_OUT] - start > desc[E_THREADS]:
+        merge(P, A, C, start, most)
+        if A[A_OUT] - start > most:
             A[A_STATUS] = TOO_MANY_THREADS
     keep_distinct(P, A, C, T, start)
     return A[A_OUT] - start

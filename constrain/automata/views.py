@@ -13,7 +13,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numba
-import numpy as np
 
 __all__ = ["address_of_row", "call_native", "fence", "ints", "octets", "register", "take_one", "view_i64"]
 
@@ -28,19 +27,20 @@ def register(func: Callable[..., Any]) -> int:
 
 if numba.config.DISABLE_JIT:
 
-    def _view(ctype: Any, address: int, size: int) -> Any:
+    def _view(ctype: Any, code: Any, address: int, size: int) -> Any:
+        """A memoryview and not an array, since its elements are plain ints, which hashes need not fit into."""
         if not size:
-            return np.zeros(0, ctype)
-        return np.ctypeslib.as_array((ctype * int(size)).from_address(int(address)))
+            return memoryview(b"").cast("B").cast(code)
+        return memoryview((ctype * int(size)).from_address(int(address))).cast("B").cast(code)
 
     def view_i64(address, size):
-        return _view(ctypes.c_int64, address, size)
+        return _view(ctypes.c_int64, "q", address, size)
 
     def ints(desc, place):
-        return _view(ctypes.c_int32, desc[place], desc[place + 1])
+        return _view(ctypes.c_int32, "i", desc[place], desc[place + 1])
 
     def octets(desc, place):
-        return _view(ctypes.c_uint8, desc[place], desc[place + 1])
+        return _view(ctypes.c_uint8, "B", desc[place], desc[place + 1])
 
     def address_of_row(table, row):
         return table.ctypes.data + row * table.strides[0]
