@@ -239,7 +239,7 @@ def loops(P, state):
     found = BEYOND_ASCII - 1
     for byte in range(128):
         if follow(P, state, byte) != state:
-            found &= ~(1 << CLASS_OF[byte])
+            found &= ~(1 << int(CLASS_OF[byte]))
     after = -1  # what every byte that begins a character of two leads to; and so on
     for byte in range(0xC2, 0xE0):
         target = follow(P, state, byte)

@@ -280,7 +280,7 @@ def walk(desc, place, first, last, node, stop, aim, mask):
             continue
         here, out, start = W[level + W_SET], W[level + W_OUT], W[level + W_FROM]
         position = base + (level - bottom) // W_SIZE
-        if W[level + W_STAYS] != 0 and byte[node] < 128 and (loops >> CLASS_OF[byte[node]]) & 1 != 0:
+        if W[level + W_STAYS] != 0 and byte[node] < 128 and (loops >> int(CLASS_OF[byte[node]])) & 1 != 0:
             T[position] = byte[node]
             for k in range(id_start[node], id_start[node + 1]):
                 set_bit(mask, ids[k])
