@@ -25,7 +25,7 @@ __all__ = ["Grammar"]
 
 
 _MOST_SECONDS = 2.0
-"""Time of one question about a unique array; what is not known by then is taken to be possible."""
+"""Time of one question about an array whose items are compared; what is not known by then is taken to be possible."""
 _MOST_KEPT = 32
 """Beginnings of its text that are kept."""
 
@@ -129,8 +129,8 @@ class Grammar:
 
         return explain(Oracle(self.root), data.encode() if isinstance(data, str) else data)
 
-    def can_differ(self, frame: int, text: bytes) -> bool:
-        """Whether the unique array at that address of the program, written as far as `text`, can go on; for -1, whether
+    def can_go_on(self, frame: int, text: bytes) -> bool:
+        """Whether the array at that address of the program, written as far as `text`, can go on; for -1, whether
         the last item of any array is unlike the others.
         """
         if frame < 0:
@@ -139,7 +139,7 @@ class Grammar:
         with self.lock:
             known = self._arrays.get(frame)
             if known is None:
-                known = self._arrays[frame] = _Array(Oracle(self.program.unique[frame], any_space=True))
+                known = self._arrays[frame] = _Array(Oracle(self.program.comparing[frame], any_space=True))
             try:
                 with timed(Limits(max_seconds=_MOST_SECONDS)):
                     return known.is_viable(text)

@@ -50,11 +50,13 @@ from .layout import (
     STATE,
     TEXT,
     TIGHT,
+    U_ITEM,
+    U_ITEMS,
     UNCOUNTED,
+    Y_COMPARED,
     Y_MAX,
     Y_MIN,
     Y_PREFIX_COUNT,
-    Y_UNIQUE,
 )
 from .views import ints
 
@@ -110,7 +112,7 @@ def registers_hash(P, A, node, regs):
             h = mix(h, A[regs + G_BITS + k])
         return h | 1
     if kind == SHAPE_ARRAY:
-        if P[shape + Y_UNIQUE] != 0:
+        if P[shape + Y_COMPARED] != 0 and (A[regs + U_ITEM] >= 0 or A[regs + U_ITEMS] != 0):
             return 0
         least = max(P[shape + Y_MIN], P[shape + Y_PREFIX_COUNT])
         return mix(mix(11, clipped(A[regs], least, P[shape + Y_MAX])), min(A[regs], P[shape + Y_PREFIX_COUNT])) | 1

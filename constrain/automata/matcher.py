@@ -72,7 +72,7 @@ class Matcher(Stepper):
         arena[at.A_SETS : at.ARENA] = 0
         arena[at.A_TOP] = at.ARENA
         arena[at.A_WHOLE_KEYS] = self._index.whole_keys
-        self._describe_unique()
+        self._describe_verdicts()
         self._configs[: at.CW] = 0
         self._configs[[at.NODE, at.STATE]] = self.grammar.program.entry
         self._configs[[at.REGS, at.PARENT, at.TEXT, at.LEVEL]] = -1
@@ -320,9 +320,9 @@ class Matcher(Stepper):
         self._describe()
 
     def _ask(self) -> None:
-        """Answer a kernel's question whether the items of a unique array can all be different."""
+        """Answer a kernel's question whether the items of an array can end as they must."""
         frame, start, stop, *wide = self._arena[at.A_ASKED : at.A_ASKED + 5].tolist()
-        alive = self.grammar.can_differ(frame, self._text[start:stop].tobytes())
+        alive = self.grammar.can_go_on(frame, self._text[start:stop].tobytes())
         if len(self._verdicts) >= _MOST_VERDICTS:
             self._verdicts.clear()
             self._verdict_table[:] = 0
@@ -378,17 +378,17 @@ class Matcher(Stepper):
         desc[: 2 * len(arrays)] = [x for a in arrays for x in (a.ctypes.data, a.size)]
         desc[at.E_SYMBOLS : at.E_SYMBOLS + 2] = self._symbols.ctypes.data, self._symbols.size
         desc[at.E_WORDS] = index.words
-        self._describe_unique()
+        self._describe_verdicts()
         desc[at.E_THREADS] = self.grammar.limits.max_threads
         desc[at.E_ADVANCE], desc[at.E_OPERATE] = kernels.ADVANCE, kernels.OPERATE
         desc[at.E_SELF] = desc.ctypes.data
         desc[at.E_GRAMMAR] = self.grammar.program.number
         desc[at.E_LONG_TAILS] = index.long_tails
 
-    def _describe_unique(self) -> None:
-        """Say whether some array is unique, and where answers about such arrays are."""
+    def _describe_verdicts(self) -> None:
+        """Say whether some array compares its items, and where answers about such arrays are."""
         address, arena = self._verdict_table.ctypes.data, self._arena
-        arena[at.A_UNIQUE] = bool(self.grammar.program.unique)
+        arena[at.A_COMPARES] = bool(self.grammar.program.comparing)
         arena[at.A_VERDICTS : at.A_VERDICTS + 3] = address & 0x7FFFFFFF, address >> 31, len(self._verdict_table)
 
 

@@ -12,12 +12,12 @@ from __future__ import annotations
 from ._kernel import kernel
 from .frames import enter, read_frame
 from .layout import (
+    A_COMPARES,
     A_CURRENT,
     A_OUT,
     A_POS,
     A_SCRATCH,
     A_STATUS,
-    A_UNIQUE,
     ASK,
     CALL_NULLABLE,
     CALL_RETURNS,
@@ -74,7 +74,7 @@ from .lexemes import (
     viable,
 )
 from .rows import emit, hand_back, leave, merge, push_return, push_scratch, set_row
-from .uniqueness import keep_distinct
+from .uniqueness import keep_possible
 from .views import call_native, ints, octets, view_i64
 
 
@@ -224,7 +224,7 @@ def advance_all(descriptor, first, last, byte):
             found += 1 if may_end(P, A, C, T, c) else 0
         return found
     start = A[A_OUT]
-    if last - first == 1 and A[A_UNIQUE] == 0 and 32 <= byte < SYMBOL and byte != 34 and byte != 92:
+    if last - first == 1 and A[A_COMPARES] == 0 and 32 <= byte < SYMBOL and byte != 34 and byte != 92:
         found = read_content(P, A, C, first * CW, byte)
         if found >= 0:
             return found
@@ -234,7 +234,7 @@ def advance_all(descriptor, first, last, byte):
         merge(P, A, C, start)
         if A[A_OUT] - start > desc[E_THREADS]:
             A[A_STATUS] = TOO_MANY_THREADS
-    keep_distinct(P, A, C, T, start)
+    keep_possible(P, A, C, T, start)
     return A[A_OUT] - start
 
 

@@ -1,5 +1,5 @@
-"""Kernels for arrays without equal items (`ArrayShape.unique`): which readings can still end in an item unlike all
-others.
+"""Kernels for arrays whose items are compared (`ArrayShape.compared`): which readings can still end in an item unlike
+all others, or, where it must, equal to an earlier one.
 
 Items are compared as values: escapes decoded, 1 = 1.0, members in any order. The frame of such an array remembers where
 its items begin in the text; of each value a hash is kept. An equal hash is only a hint, and so is every doubt about
@@ -11,14 +11,15 @@ of that text.
 from __future__ import annotations
 
 from ._kernel import kernel
+from .guards import passes
 from .hashes import mix
 from .layout import (
     A_ASKED,
+    A_COMPARES,
     A_OUT,
     A_POS,
     A_STATUS,
     A_TOP,
-    A_UNIQUE,
     A_VERDICTS,
     C_SIZE,
     CHARS,
@@ -42,28 +43,32 @@ from .layout import (
     O_KEYS,
     O_MAX,
     PARENT,
+    R_COMPARES,
     R_NODE,
     R_PARENT,
     R_REGS,
-    R_UNIQUE,
+    R_STATE,
     REGS,
     S_GUARD,
     SHAPE_ARRAY,
     SHAPE_OBJECT,
     SKIN_JSON,
     STATE,
+    U_EQUAL,
     U_ITEM,
     U_ITEMS,
     U_OPEN,
     U_SIZE,
+    UNCOMPARED,
     V_HASH,
     V_NEXT,
     V_SIZE,
     V_START,
+    Y_COMPARED,
     Y_ENDLESS,
     Y_MAX,
     Y_REST,
-    Y_UNIQUE,
+    Y_TIGHT,
 )
 from .lexemes import allocate, bit, decode
 from .views import view_i64
@@ -214,11 +219,13 @@ def set_wide(A, at, value):
 # Items ---------------------------------------------------------------------------------------------------------------
 
 
-@kernel("A T i -> i")
-def next_item(A, T, old):
-    """Registers of a unique array whose next item begins at the current position; 0 when the arena must grow."""
+@kernel("A T i i -> i")
+def next_item(A, T, old, equal):
+    """Registers of an array whose next item begins at the current position; 0 when the arena must grow. equal: where it
+    goes on if it equals an earlier one, NOWHERE, or UNCOMPARED.
+    """
     items = A[old + U_ITEMS]
-    if A[old] > 0:
+    if A[old + U_ITEM] >= 0:
         h, _ = value_hash(A, T, A[old + U_ITEM], A[A_POS])
         entry = allocate(A, V_SIZE)
         if entry == 0:
@@ -229,13 +236,33 @@ def next_item(A, T, old):
     regs = allocate(A, U_SIZE)
     if regs == 0:
         return 0
-    A[regs], A[regs + U_ITEM], A[regs + U_ITEMS], A[regs + U_OPEN] = A[old] + 1, A[A_POS], items, A[old + U_OPEN]
+    A[regs], A[regs + U_ITEMS], A[regs + U_OPEN], A[regs + U_EQUAL] = A[old] + 1, items, A[old + U_OPEN], equal
+    A[regs + U_ITEM] = A[A_POS] if equal != UNCOMPARED else -1
     return regs
 
 
+@kernel("P A T i i -> ii")
+def landing(P, A, T, frame, end):
+    """(state, registers) in which an array goes on, at arena row `frame`, when its compared item ends before text
+    position `end`; state -1: the item must not end so, or the arena must grow.
+    """
+    regs, state = A[frame + R_REGS], A[frame + R_STATE]
+    if differs(A, T, regs, end):
+        return (state if passes(P, A, A[frame + R_NODE], state, regs) else -1), regs
+    equal = A[regs + U_EQUAL]
+    if equal < 0:
+        return -1, regs
+    fresh = allocate(A, U_SIZE)
+    if fresh == 0:
+        return -1, regs
+    A[fresh], A[fresh + U_ITEM], A[fresh + U_ITEMS], A[fresh + U_OPEN] = A[regs], -1, 0, A[regs + U_OPEN]
+    A[fresh + U_EQUAL] = -1
+    return equal, fresh
+
+
 @kernel("A T i i -> b")
-def may_return(A, T, regs, end):
-    """Whether the item of a unique array that ends before text position `end` is unlike all earlier ones."""
+def differs(A, T, regs, end):
+    """Whether the item of an array that ends before text position `end` is unlike all that are remembered."""
     entry = A[regs + U_ITEMS]
     if entry == 0:
         return True
@@ -275,55 +302,74 @@ def verdict(A, T, node, regs, end):
 
 
 @kernel("P A C T i -> b")
-def can_differ(P, A, C, T, row):
-    """Whether a configuration can go on such that every item under way ends unlike the earlier items of its array."""
+def can_end(P, A, C, T, row):
+    """Whether a configuration can go on such that every compared item under way ends as it must, and what must follow
+    can be different.
+    """
     node = C[row + NODE]
     if node == DONE:
         return True
     if P[node] != K_LEXEME and P[node + F_SHAPE_KIND] == SHAPE_ARRAY:
         shape, regs = P[node + F_SHAPE], C[row + REGS]
-        if P[shape + Y_UNIQUE] != 0 and P[C[row + STATE] + S_GUARD] == GUARD_MORE:
-            # after a comma: another item must exist
-            if P[shape + Y_ENDLESS] == 0:
+        if P[shape + Y_COMPARED] != 0 and P[shape + Y_ENDLESS] == 0:
+            # after a comma another item must exist
+            if P[shape + Y_TIGHT] != 0 or P[C[row + STATE] + S_GUARD] == GUARD_MORE:
                 end = A[A_POS] + 1
-                while T[end - 1] != 44:
-                    end -= 1  # blanks after the comma change nothing
+                while T[end - 1] == 32 or T[end - 1] == 10 or T[end - 1] == 13 or T[end - 1] == 9:
+                    end -= 1  # blanks change nothing
                 if not verdict(A, T, node, regs, end):
                     return False
     parent = C[row + PARENT]
-    frame = A[parent + R_UNIQUE] if parent >= 0 else 0
+    frame = A[parent + R_COMPARES] if parent >= 0 else 0
     while frame != 0:
         regs = A[frame + R_REGS]
-        if A[regs + U_ITEMS] != 0 and not endless_until(P, A, C, T, row, frame) and some_alike(A, T, regs):
-            if not verdict(A, T, A[frame + R_NODE], regs, A[A_POS] + 1):
+        if A[regs + U_EQUAL] < 0:
+            doubtful = A[regs + U_ITEMS] != 0 or is_tight(P, A, frame)
+            if doubtful and not endless_until(P, A, C, T, row, frame):
+                if is_tight(P, A, frame) or some_alike(A, T, regs):
+                    if not verdict(A, T, A[frame + R_NODE], regs, A[A_POS] + 1):
+                        return False
+        elif not passes(P, A, A[frame + R_NODE], A[frame + R_STATE], regs):
+            # it must equal an earlier item
+            if not some_alike(A, T, regs) or not verdict(A, T, A[frame + R_NODE], regs, A[A_POS] + 1):
                 return False
         above = A[frame + R_PARENT]
-        frame = A[above + R_UNIQUE] if above >= 0 else 0
+        frame = A[above + R_COMPARES] if above >= 0 else 0
     return True
 
 
-@kernel("P A C T i -> b")
+@kernel("P A i -> b")
+def is_tight(P, A, frame):
+    return P[P[A[frame + R_NODE] + F_SHAPE] + Y_TIGHT] != 0
+
+
+@kernel("P A C T i -> i")
 def in_doubt(P, A, C, T, row):
-    """Whether what a configuration reads may decide whether an item can end unlike earlier ones: no frame around it,
-    inside the item, can go on for ever, and so far the item is like an earlier one.
+    """Whether what a configuration reads may decide whether a compared item can end as it must.
+
+    0: no. 1: no frame around it, inside the item, can go on for ever, and so far the item is like an earlier one that
+    it must not equal. 2: it must equal an earlier one.
     """
-    start = C[row + PARENT]
-    frame = A[start + R_UNIQUE] if start >= 0 else 0
+    start, doubt = C[row + PARENT], 0
+    frame = A[start + R_COMPARES] if start >= 0 else 0
     while frame != 0:
-        if A[A[frame + R_REGS] + U_ITEMS] != 0:
+        regs = A[frame + R_REGS]
+        if A[regs + U_EQUAL] >= 0:
+            if not passes(P, A, A[frame + R_NODE], A[frame + R_STATE], regs):
+                return 2
+        elif A[regs + U_ITEMS] != 0 or is_tight(P, A, frame):
             here, sure = start, False
             while here != frame and not sure:
                 sure = endless_frame(P, A, A[here + R_NODE], A[here + R_REGS])
                 here = A[here + R_PARENT]
-            if not sure:
+            if not sure and doubt == 0:
                 A[A_POS] -= 1  # nothing is read yet at the current position
-                alike = some_alike(A, T, A[frame + R_REGS])
+                if is_tight(P, A, frame) or some_alike(A, T, regs):
+                    doubt = 1
                 A[A_POS] += 1
-                if alike:
-                    return True
         above = A[frame + R_PARENT]
-        frame = A[above + R_UNIQUE] if above >= 0 else 0
-    return False
+        frame = A[above + R_COMPARES] if above >= 0 else 0
+    return doubt
 
 
 @kernel("A T -> b")
@@ -344,7 +390,7 @@ def is_zero(A, T):
 
 @kernel("P A C T i i -> b")
 def endless_until(P, A, C, T, row, frame):
-    """Whether the item under way in the unique array at arena row `frame` surely has infinitely many values to become.
+    """Whether the item under way in the array at arena row `frame` surely has infinitely many values to become.
     """
     node, state = C[row + NODE], C[row + STATE]
     if P[node] == K_LEXEME:
@@ -370,7 +416,7 @@ def endless_frame(P, A, node, regs):
     """Whether infinitely many members or items, or values of one, can still follow in a frame."""
     kind, shape = P[node + F_SHAPE_KIND], P[node + F_SHAPE]
     if kind == SHAPE_ARRAY:
-        return P[shape + Y_MAX] < 0 and P[shape + Y_REST] >= 0 and P[shape + Y_UNIQUE] == 0
+        return P[shape + Y_MAX] < 0 and P[shape + Y_REST] >= 0 and P[shape + Y_COMPARED] == 0
     if kind != SHAPE_OBJECT:
         return False
     extra = P[shape + O_EXTRA]
@@ -401,7 +447,7 @@ def alike_so_far(A, T, part, end, whole):
     if opening == 34:
         return T[whole] == 34 and spelled_alike(T, part + 1, end, whole + 1)
     if opening != 123 and opening != 91:
-        return T[whole] != 123 and T[whole] != 91 and T[whole] != 34
+        return scalars_alike(T, part, end, whole)
     if T[whole] != opening:
         return False
     at, other = part + 1, whole + 1
@@ -437,6 +483,45 @@ def alike_so_far(A, T, part, end, whole):
             its_key, other = string_hash(T, other, end)
             its_value, other = value_hash(A, T, after_separators(T, other, end), end)
             found = its_key == key and its_value == h
+
+
+@kernel("T i i i -> b")
+def scalars_alike(T, part, end, whole):
+    """Whether a literal or a number that is written from `part` up to `end` may become equal to the value that is
+    written from `whole`: the digits that count must agree as far as they are written.
+    """
+    if T[part] >= 97 or T[whole] >= 97:
+        return T[part] == T[whole]  # literals differ in their first letter
+    if T[whole] == 34 or T[whole] > 57:
+        return False
+    at, other, negative = part, whole, False
+    if T[part] == 45:
+        at, negative = part + 1, True
+    if T[whole] == 45:
+        other += 1
+    at, other = significant(T, at, end, True), significant(T, other, HUGE, True)
+    if at >= end:
+        return True
+    if not 48 < T[at] < 58:
+        return not 48 < T[other] < 58  # zero, in whatever form
+    if negative != (T[whole] == 45):
+        return False
+    while at < end and 48 <= T[at] < 58:
+        digit = T[other] | 0 if 48 <= T[other] < 58 else 48
+        if T[at] != digit:
+            return False
+        if 48 <= T[other] < 58:
+            other = significant(T, other + 1, HUGE, False)
+        at = significant(T, at + 1, end, False)
+    return True
+
+
+@kernel("T i i b -> i")
+def significant(T, at, end, first):
+    """The place of the next digit of a number that counts, the first one of it or any; or what follows its digits."""
+    while at < end and (T[at] == 46 or (first and T[at] == 48)):
+        at += 1
+    return at
 
 
 @kernel("T i i i -> b")
@@ -490,13 +575,13 @@ def after_separators(T, at, end):
 
 
 @kernel("P A C T i -> v")
-def keep_distinct(P, A, C, T, first):
-    """Drop the configurations from number `first` on that cannot end in items unlike the earlier ones."""
-    if A[A_UNIQUE] == 0:
+def keep_possible(P, A, C, T, first):
+    """Drop the configurations from number `first` on in which some compared item cannot end as it must."""
+    if A[A_COMPARES] == 0:
         return
     kept = first
     for c in range(first, A[A_OUT]):
-        if can_differ(P, A, C, T, c * CW):
+        if can_end(P, A, C, T, c * CW):
             if kept != c:
                 for k in range(CW):
                     C[kept * CW + k] = C[c * CW + k]
