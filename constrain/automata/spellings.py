@@ -18,6 +18,7 @@ from .shortest import Completer, spelled
 __all__ = ["numerals", "spellings", "words_of"]
 
 _SHORT = {chr(code): letter for letter, code in SHORT_ESCAPES.items()}
+_NUMERIC = b"+-.0123456789Ee"
 _DELIMITERS = b",]}: \t\n\r"
 _FEW_POINTS = 40
 """How far from its place the point of a number with an exponent is tried."""
@@ -142,6 +143,8 @@ class _Search:
         while end < len(self.text) and self.text[end] not in _DELIMITERS:
             end += 1
         written = self.text[at:end]
+        if written.strip(_NUMERIC):
+            return
         if end < len(self.text):
             if value_of(written) == value:
                 yield cursor._replace(at=end)

@@ -313,6 +313,8 @@ class Values:
     def _frame(self, thread: Thread, height: int, floor: bytes | None) -> Iterator[bytes]:
         """Rests of a frame; floor: see `_keys`, for keys chosen from here on."""
         state = thread.layout_state
+        if _compares(thread) and thread.array[0].tight and not self._goes_on(thread):
+            return
         if state.final:
             yield b""
         distance = self._distances(thread.frame.layout)
@@ -321,7 +323,7 @@ class Values:
             if moved is not None and byte < SYMBOL:
                 for rest in self._frame(moved, height, floor):
                     yield bytes([byte]) + rest
-        for call in sorted(state.calls, key=lambda call: distance[call.returns]):
+        for call in sorted(state.calls, key=lambda call: min(distance[place] for place in _returns(call))):
             for text, moved, after in self._called(thread, call, height, floor or b""):
                 ends = False
                 for rest in self._frame(moved, height, after):
@@ -338,7 +340,8 @@ class Values:
             steps = [0 if state.final else len(layout.states) for state in layout.states]
             for _ in layout.states:
                 for i, state in enumerate(layout.states):
-                    targets = [target for _, target in state.edges] + [call.returns for call in state.calls]
+                    targets = [target for _, target in state.edges]
+                    targets += [place for call in state.calls for place in _returns(call)]
                     steps[i] = min([steps[i], *(steps[target] + 1 for target in targets)])
             known = self._layouts[id(layout)] = layout, steps
         return known[1]
@@ -382,6 +385,11 @@ def _is_zero(content: bytes) -> bool:
     """Whether a number is zero whatever follows: the exponent of a mantissa of zeros."""
     mantissa, e, _ = content.lower().partition(b"e")
     return bool(e) and not mantissa.strip(b"-0.")
+
+
+def _returns(call: Call) -> tuple[int, ...]:
+    """The states that a call can return to."""
+    return (call.returns,) if call.equal is None or call.equal == NOWHERE else (call.returns, call.equal)
 
 
 def _compares(thread: Thread) -> bool:
