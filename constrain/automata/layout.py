@@ -97,7 +97,8 @@ SCRATCH_CAP = 640  # more than a union has alternatives (Limits.max_alternatives
 A_SCRATCH = A_CURRENT + CW
 A_SETS, SET_LISTS = A_SCRATCH + SCRATCH_CAP * CW, 64  # the first sets of so many linked lists, by their hashes
 A_NEXT = A_SETS + SET_LISTS  # 8 ints: the bytes that a set of configurations can read
-ARENA = A_NEXT + 8
+A_ASKED_STATE = A_NEXT + 8  # of a question what can follow in an array: its state (0: another question), items begun
+ARENA = A_ASKED_STATE + 2
 
 # arena: rows
 R_NODE, R_STATE, R_REGS, R_PARENT, R_LEVEL, R_COMPARES, R_HASH, R_SIZE = 0, 1, 2, 3, 4, 5, 6, 8

@@ -322,14 +322,33 @@ class Matcher(Stepper):
     def _ask(self) -> None:
         """Answer a kernel's question whether the items of an array can end as they must."""
         frame, start, stop, *wide = self._arena[at.A_ASKED : at.A_ASKED + 5].tolist()
-        alive = self.grammar.can_go_on(frame, self._text[start:stop].tobytes())
+        state, begun = self._arena[at.A_ASKED_STATE : at.A_ASKED_STATE + 2].tolist()
+        text = self._text[start:stop].tobytes()
         if len(self._verdicts) >= _MOST_VERDICTS:
             self._verdicts.clear()
             self._verdict_table[:] = 0
+        if state == 0:
+            alive = self.grammar.can_go_on(frame, text)
+        else:
+            few = self._key_of_few(frame, b"")
+            if few not in self._verdicts:
+                self._verdicts[few] = True
+                self._verdicts.update((self._key_of_few(frame, value), True) for value in self.grammar.few_values(frame))
+            alive = self.grammar.can_follow(frame, state, begun, text)
         self._verdicts[wide[0] | wide[1] << 31] = alive
-        if 4 * len(self._verdicts) > len(self._verdict_table):
+        while 4 * len(self._verdicts) > len(self._verdict_table):
             self._verdict_table = np.zeros(2 * len(self._verdict_table), np.int64)
         _enter(self._verdict_table, self._verdicts)
+
+    def _key_of_few(self, frame: int, value: bytes) -> int:
+        """Key under which it is kept that a value counts in the tight array at that address; b"": that all are kept."""
+        data = np.frombuffer(value, np.uint8)
+        while True:
+            self._desc[at.E_DATA : at.E_DATA + 2] = data.ctypes.data, len(data)
+            key = int(kernels.operate(self._desc, kernels.HASH, frame, 0))
+            if key:
+                return key
+            self._provide(at.NEED_ARENA)
 
     def _check_alive(self, mask: NDArray[np.int32]) -> None:
         """In a vocabulary that lacks bytes, a completion may exist that no token can begin: say so, never an empty mask."""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from ._kernel import kernel
+from .equality import value_hash
 from .hashes import state_key
 from .layout import (
+    E_ARENA,
     E_CACHED,
     E_DATA,
     E_ENDED,
@@ -20,6 +22,7 @@ from .layout import (
     OK,
     WALKED,
 )
+from .uniqueness import few_key
 from .views import ints, octets, view_i64
 from .walks import (
     accept_input,
@@ -35,7 +38,7 @@ from .walks import (
     undo,
 )
 
-__all__ = ["ACCEPT", "CAN_END", "ENDS", "FILL", "FINISH", "FORCED", "INSIDE", "KEY", "READ", "UNDO", "operate"]
+__all__ = ["ACCEPT", "CAN_END", "ENDS", "FILL", "FINISH", "FORCED", "HASH", "INSIDE", "KEY", "READ", "UNDO", "operate"]
 
 
 @kernel("O M -> v")
@@ -117,6 +120,10 @@ def operate(descriptor, operation, a, b):
         return fill_inside(desc, ints(desc, E_OUT), a, b)
     elif operation == ENDS:
         return find_ends(desc, a, b, ints(desc, E_OUT))
+    elif operation == HASH:
+        size = desc[E_DATA + 1]
+        value, end = value_hash(ints(desc, E_ARENA), octets(desc, E_DATA), 0, size) if size > 0 else (0, 0)
+        return few_key(a, value) if end >= 0 else 0
     return OK
 
 
@@ -130,4 +137,5 @@ FINISH = 5  # put the stop tokens into a mask at E_OUT that FILL left WALKED
 KEY = 6  # key of the state in the cache of masks; 0: not to be cached
 FORCED = 7  # the only byte that can come next; -1: none or several; below that, -1 - status
 INSIDE = 8  # write the tokens that a JSON string (a probe lexeme a) reads from automaton state b to E_OUT: a status
+HASH = 10  # key under which it is kept that the value in E_DATA counts in array a (few_key); 0: the arena must grow
 ENDS = 9  # write the nodes of the quoted trie at which such a string ends to E_OUT: how many

@@ -23,6 +23,9 @@ __all__ = ["Places"]
 _MOST_TEXTS = 20_000
 """Texts that are looked at before a place is taken to have infinitely many values."""
 
+_FEW = 512
+"""So many values at least are called few."""
+
 Choice = frozenset[object]
 
 
@@ -35,7 +38,7 @@ class Places:
         self.used = frozenset(registers.values)
         self.begun = registers.begun
         self.bound = max(self.shape.min_items, len(self.shape.prefix))
-        self.most = len(self.used) + max(self.bound, len(frame.frame.layout.states)) + 2
+        self.most = max(len(self.used) + max(self.bound, len(frame.frame.layout.states)) + 2, _FEW)
         """More values than places: as good as infinitely many."""
         self.tried: set[tuple[int, int, tuple[int, ...]]] = set()
 
@@ -48,6 +51,12 @@ class Places:
                 places.append(first - self.used)
         matched = _matched({}, places, 0) if places else {}
         return matched is not None and self._goes_on(self.frame.place.state, self.begun, places, matched)
+
+    def few_values(self) -> set[object]:
+        """The values of places that have few."""
+        calls = (call for state in self.frame.frame.layout.states for call in state.calls)
+        nodes = {*(call.node for call in calls if call.select is Select.ITEM), *self.shape.prefix, self.shape.rest}
+        return set().union(*(self._choice(node) or () for node in nodes if node is not None))
 
     def _goes_on(self, state: int, begun: int, places: list[Choice], matched: dict[object, int]) -> bool:
         """Whether the array can be completed from a state of its layout, when so many items have begun."""
@@ -134,10 +143,13 @@ class Places:
     def _few(self, texts: Iterator[bytes]) -> Choice | None:
         """The values of texts; None where they are more than there are places."""
         found: set[object] = set()
-        for looked_at, text in enumerate(texts):
-            found.add(value_of(text))
-            if len(found) > self.most or looked_at > _MOST_TEXTS:
-                return None
+        try:
+            for looked_at, text in enumerate(texts):
+                found.add(value_of(text))
+                if len(found) > self.most or looked_at > _MOST_TEXTS:
+                    return None
+        except RecursionError:  # longer and longer ones
+            return None
         return frozenset(found)
 
 

@@ -68,6 +68,9 @@ class Program:
         self._classes: dict[bytes, int] = {}
         self._first: dict[int, int] = {}
         self.comparing: dict[int, Frame] = {}
+        """Arrays that compare items, by their addresses."""
+        self.state_numbers: dict[int, int] = {}
+        """Of states of layouts, by their addresses."""
         """Frames of arrays without equal items, by address."""
         self.dfa_states: dict[int, tuple[DFA, int]] = {}
         self.probe = self._lexeme(Lexeme(skin=Skin.JSON_STRING), -1)
@@ -252,6 +255,7 @@ class Program:
         sizes = [at.S_EDGE_LIST + 2 * len(s.edges) for s in layout.states]
         places = [self._reserve(size) for size in sizes]
         self._layouts[id(layout)] = places[0]
+        self.state_numbers.update((place, number) for number, place in enumerate(places))
         for place, state in zip(places, layout.states, strict=True):
             self._write(place, self._layout_state(state, places, layout))
         return places[0]

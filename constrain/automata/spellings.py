@@ -8,6 +8,7 @@ grammar reads it there. The members of an object are tried in every order that t
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
@@ -15,12 +16,12 @@ from .grammar import SYMBOL, Node, Select
 from .oracle import BLANKS, SHORT_ESCAPES, Oracle, Thread, _decode_escape, _recorded, value_of
 from .shortest import Completer, spelled
 
-__all__ = ["numerals", "spellings", "words_of"]
+__all__ = ["numerals", "spellings", "text_of", "words_of"]
 
 _SHORT = {chr(code): letter for letter, code in SHORT_ESCAPES.items()}
 _NUMERIC = b"+-.0123456789Ee"
 _DELIMITERS = b",]}: \t\n\r"
-_FEW_POINTS = 40
+_FEW_POINTS = 24
 """How far from its place the point of a number with an exponent is tried."""
 
 
@@ -54,6 +55,25 @@ def words_of(node: Node, value: object) -> Iterator[bytes]:
     for end in _Search(Completer(oracle), b"").value(value, _Cursor(0, tuple(oracle.start()))):
         if oracle.is_accepting(end.threads):
             yield end.written
+
+
+def text_of(value: object) -> bytes:
+    """A JSON text of a value."""
+    if isinstance(value, str) or value is None:
+        return json.dumps(value).encode()
+    assert isinstance(value, tuple)
+    kind, *parts = value
+    if kind == "bool":
+        return b"true" if parts[0] else b"false"
+    if kind == "array":
+        return b"[" + b",".join(map(text_of, parts)) + b"]"
+    if kind == "object":
+        members = sorted(parts[0], key=lambda member: member[0])
+        return b"{" + b",".join(text_of(key) + b":" + text_of(item) for key, item in members) + b"}"
+    if len(parts) == 1:
+        return str(parts[0]).encode()
+    negative, digits, place = parts
+    return f"{'-' if negative else ''}{digits}e{place - len(digits)}".encode()
 
 
 class _Search:
@@ -143,17 +163,36 @@ class _Search:
         while end < len(self.text) and self.text[end] not in _DELIMITERS:
             end += 1
         written = self.text[at:end]
-        if written.strip(_NUMERIC):
-            return
+        if written.strip(_NUMERIC) or (end < len(self.text) and not written):
+            return  # something else
         if end < len(self.text):
             if value_of(written) == value:
                 yield cursor._replace(at=end)
             return
-        seen: set[bytes] = set()
-        for text in numerals(value, written):
-            if text.startswith(written) and text not in seen:
-                seen.add(text)
-                yield from self.give(text[len(written) :], end, cursor)
+        texts = (text[len(written) :] for text in numerals(value, written) if text.startswith(written))
+        blanks: dict[int, list[bytes]] = {}
+        reached: dict[bytes, tuple[Thread, ...]] = {b"": cursor.threads}
+        for rest in dict.fromkeys(texts):
+            if not rest:
+                yield cursor._replace(at=end)
+                continue
+            if rest[0] not in blanks:
+                blanks[rest[0]] = [b""] if written else list(self.blanks(cursor.threads, rest[0]))
+            for before in blanks[rest[0]]:
+                threads = self.reach(reached, before + rest)
+                if threads:
+                    yield _Cursor(end, threads, cursor.written + before + rest)
+
+    def reach(self, reached: dict[bytes, tuple[Thread, ...]], data: bytes) -> tuple[Thread, ...]:
+        """The threads after `data`. reached: those after beginnings that were read before, which many spellings share.
+        """
+        known = next(size for size in range(len(data), -1, -1) if data[:size] in reached)
+        for size in range(known + 1, len(data) + 1):
+            threads = reached[data[: size - 1]]
+            if not threads:
+                return ()
+            reached[data[:size]] = self.read(threads, data[size - 1 : size])
+        return reached[data]
 
     def mark(self, byte: bytes, cursor: _Cursor) -> Iterator[_Cursor]:
         """A bracket, a comma or a colon, and the whitespace that must stand before it."""

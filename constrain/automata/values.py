@@ -94,7 +94,9 @@ class Values:
         shape, registers = frame.array
         if registers.equal != NOWHERE:
             return not self._must_repeat(frame) or self._first(self._repeated(thread, frame))
-        if any(map(_is_endless, inner)) or not (registers.values or shape.tight):
+        if any(map(_is_endless, inner)):
+            return not shape.tight or self._fits(frame, None)
+        if not (registers.values or shape.tight):
             return True
         text = registers.text or b""
         texts = (text + rest for rest, _ in self._until(thread, frame))
