@@ -24,7 +24,7 @@ _MOST_TEXTS = 20_000
 """Texts that are looked at before a place is taken to have infinitely many values."""
 
 _FEW = 512
-"""So many values at least are called few."""
+"""More values than any array has items; the kernels reckon with fewer (uniqueness.FEW)."""
 
 Choice = frozenset[object]
 
@@ -38,7 +38,7 @@ class Places:
         self.used = frozenset(registers.values)
         self.begun = registers.begun
         self.bound = max(self.shape.min_items, len(self.shape.prefix))
-        self.most = max(len(self.used) + max(self.bound, len(frame.frame.layout.states)) + 2, _FEW)
+        self.most = len(self.used) + max(self.bound, len(frame.frame.layout.states)) + 2
         """More values than places: as good as infinitely many."""
         self.tried: set[tuple[int, int, tuple[int, ...]]] = set()
 
@@ -53,7 +53,8 @@ class Places:
         return matched is not None and self._goes_on(self.frame.place.state, self.begun, places, matched)
 
     def few_values(self) -> set[object]:
-        """The values of places that have few."""
+        """The values of places that have few, however many items there are."""
+        self.most = max(self.most, _FEW)
         calls = (call for state in self.frame.frame.layout.states for call in state.calls)
         nodes = {*(call.node for call in calls if call.select is Select.ITEM), *self.shape.prefix, self.shape.rest}
         return set().union(*(self._choice(node) or () for node in nodes if node is not None))

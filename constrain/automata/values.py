@@ -415,6 +415,8 @@ def _is_endless(thread: Thread) -> bool:
         return state >= 0 and int(node.dfa.char_bounds[1][state]) < 0
     if not isinstance(node, Frame) or not (thread.layout_state.edges or thread.layout_state.calls):
         return False
+    if node.shape is None:
+        return _loops(node.layout)[thread.place.state]
     if isinstance(node.shape, ArrayShape):
         return node.shape.rest is not None and node.shape.max_items is None and not node.shape.compared
     if not isinstance(node.shape, ObjectShape):
@@ -424,6 +426,23 @@ def _is_endless(thread: Thread) -> bool:
         return True
     left = {k for k, endless in zip(shape.keys, shape.endless, strict=False) if endless}
     return bool(_allowed_keys(shape, Members(emitted), left)) if left else False
+
+
+@lru_cache(maxsize=256)
+def _loops(layout: Layout) -> tuple[bool, ...]:
+    """Per state of a layout without guards, whether so many calls as one likes can follow: items of an array."""
+    states = layout.states
+    follow = [{target for _, target in state.edges} | {call.returns for call in state.calls} for state in states]
+    reach = [set(targets) for targets in follow]
+    changed = True
+    while changed:
+        changed = False
+        for targets in reach:
+            size = len(targets)
+            targets.update(*[reach[target] for target in targets])
+            changed = changed or len(targets) > size
+    looping = {q for q, state in enumerate(states) if any(q in reach[call.returns] for call in state.calls)}
+    return tuple(not looping.isdisjoint(targets | {q}) for q, targets in enumerate(reach))
 
 
 def _written(rest: bytes, skin: Skin) -> bytes:

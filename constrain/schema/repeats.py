@@ -193,11 +193,32 @@ class Repeats:
         return any(self.endless(normaliser.algebra.member(members, key)) for key in keys_left)
 
     def _endless_array(self, items: Items) -> bool:
-        if items.contains or items.automaton is not None or not self.normaliser.emptiness.items(items):
+        if not self.normaliser.emptiness.items(items):
             return False
+        if items.contains or items.automaton is not None:
+            return items.unique is None and self._endless_counting(items)
         if items.high is None and self.normaliser.emptiness.inhabited(items.rest):
             return items.unique is None or self.endless(items.rest)
         return any(self.endless(items.item(i)) for i in range(items.low))
+
+    def _endless_counting(self, items: Items) -> bool:
+        """Whether an automaton over items has arrays of any length, or an item of which infinitely many values do."""
+        inhabited = self.normaliser.emptiness.inhabited
+        automaton = self.normaliser.algebra.counting(items)
+        live = automaton.live(inhabited)
+        follow: dict[int, set[int]] = {}
+        reached = [0]
+        for q in reached:  # grows while it is read
+            edges = [edge for edge in automaton.edges[q] if live[edge.target] and inhabited(edge.goal)]
+            if any(self.endless(edge.goal) for edge in edges):
+                return True
+            follow[q] = {edge.target for edge in edges}
+            reached += follow[q].difference(reached)
+        size = len(follow) + 1
+        while follow and len(follow) < size:  # what has no end to it is a cycle
+            size = len(follow)
+            follow = {q: left for q, targets in follow.items() if (left := targets & follow.keys())}
+        return bool(follow)
 
     def _exist(self, goal: Goal, count: int) -> bool:
         """Whether `count` different values satisfy the goal."""

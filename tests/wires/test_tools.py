@@ -338,7 +338,7 @@ def test_depth_has_a_limit_with_a_name() -> None:
 
 
 def test_what_is_relaxed_is_reported() -> None:
-    counted = {"type": "array", "uniqueItems": True, "contains": {"type": "integer"}, "minContains": 2}
+    counted = {"type": "array", "contains": {"type": "integer"}, "minContains": 5000}
     tools = [WEATHER, tool("f", {"a": counted})]
     with pytest.raises(constrain.SchemaError, match="tool 'f'"):
         ToolSchemaCompiler(tools)
