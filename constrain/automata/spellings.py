@@ -9,6 +9,7 @@ grammar reads it there. The members of an object are tried in every order that t
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
@@ -20,6 +21,7 @@ __all__ = ["numerals", "spellings", "text_of", "words_of"]
 
 _SHORT = {chr(code): letter for letter, code in SHORT_ESCAPES.items()}
 _NUMERIC = b"+-.0123456789Ee"
+_NUMBER = re.compile(rb"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 _DELIMITERS = b",]}: \t\n\r"
 _FEW_POINTS = 24
 """How far from its place the point of a number with an exponent is tried."""
@@ -169,7 +171,7 @@ class _Search:
             if value_of(written) == value:
                 yield cursor._replace(at=end)
             return
-        texts = (text[len(written) :] for text in numerals(value, written) if text.startswith(written))
+        texts = (text[len(written) :] for text in numerals(value, written))
         blanks: dict[int, list[bytes]] = {}
         reached: dict[bytes, tuple[Thread, ...]] = {b"": cursor.threads}
         for rest in dict.fromkeys(texts):
@@ -257,7 +259,13 @@ def _escapes(char: str, escape: bytes) -> Iterator[bytes]:
 
 
 def numerals(value: object, written: bytes) -> Iterator[bytes]:
-    """Spellings of a number that may begin with `written`: plainly, then with an exponent."""
+    """Spellings of a number that begin with `written`: plainly, then with an exponent."""
+    for text in _candidates(value, written):
+        if text.startswith(written) and _NUMBER.fullmatch(text):
+            yield text
+
+
+def _candidates(value: object, written: bytes) -> Iterator[bytes]:
     assert isinstance(value, tuple) and value[0] == "number"
     if len(value) == 2:
         if value[1] == 0:

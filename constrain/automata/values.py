@@ -278,8 +278,8 @@ class Values:
         for _, word in paths.words(0, set()):
             value = value_of(word)
             if value not in seen:
-                texts = (text for text in numerals(value, content) if text.startswith(content))
-                yield from islice((text[len(content) :] for text in texts if dfa.accepts(text)), 1)
+                texts = (text for text in numerals(value, content) if dfa.accepts(text))
+                yield from islice((text[len(content) :] for text in texts), 1)
 
     def _automaton(self, node: Lexeme) -> DFA | None:
         """The automaton of a lexeme, with its bounds on characters. LimitError when it is large."""
