@@ -66,7 +66,7 @@ class Entry:
             yield f"object {_bounds(part, 'members')}".rstrip()
             yield from (f"  {line}" for line in _member_lines(part))
         for part in self.arrays:
-            yield f"array {_bounds(part, 'items')}{_REPEATS[part.get('unique')]}".rstrip()
+            yield f"array {_bounds(part, 'items')}".rstrip() + _REPEATS[part.get("unique")]
             yield from (f"  {line}" for line in _item_lines(part))
 
 
