@@ -147,7 +147,7 @@ def value_hash(A, T, at, end):
 @kernel("A i -> i")
 def wide(A, at):
     """A number of 62 bits kept in two ints."""
-    return A[at] | (A[at + 1] << 31)
+    return int(A[at]) | (int(A[at + 1]) << 31)
 
 
 @kernel("A i i -> v")

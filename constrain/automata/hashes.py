@@ -64,7 +64,7 @@ from .views import ints
 @kernel("i i -> i")
 def mix(h, x):
     """Fold x into h (multiply and shift; both results keep 62 bits)."""
-    h = ((h ^ x) * 0x1B03738712FAD5C9 + 0x2127599BF4325C37) & 0x3FFFFFFFFFFFFFFF
+    h = ((int(h) ^ int(x)) * 0x1B03738712FAD5C9 + 0x2127599BF4325C37) & 0x3FFFFFFFFFFFFFFF
     return h ^ (h >> 29)
 
 
@@ -76,7 +76,7 @@ def store_hash_at(A, place, h):
 
 @kernel("A i -> i")
 def load_hash_at(A, place):
-    return A[place] | (A[place + 1] << 31)
+    return int(A[place]) | (int(A[place + 1]) << 31)
 
 
 @kernel("A i i -> v")

@@ -148,7 +148,7 @@ def verdict(A, T, node, regs, end):
     """
     h = mix(SEED, node)
     for k in range(A[regs + U_OPEN], end):
-        h = mix(h, T[k] | 0)
+        h = mix(h, int(T[k]))
     answer = known_answer(A, h | 1)
     if answer < 0:
         ask(A, node, A[regs + U_OPEN], end, h | 1, 0, 0)
@@ -158,7 +158,7 @@ def verdict(A, T, node, regs, end):
 @kernel("A i -> i")
 def known_answer(A, h):
     """The answer that is kept under a hash; -1 for none."""
-    size = A[A_VERDICTS + 2]
+    size = int(A[A_VERDICTS + 2])
     table = view_i64(wide(A, A_VERDICTS), size)
     slot = 2 * h & (size - 1)
     while table[slot] != 0:

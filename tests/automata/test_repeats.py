@@ -5,7 +5,10 @@ the interpreter. And arrays without equal items whose kinds of items share few v
 from __future__ import annotations
 
 import json
+import os
 import random
+import subprocess
+import sys
 from fractions import Fraction
 from typing import Any
 
@@ -129,6 +132,28 @@ def test_a_value_is_left_to_the_item_that_needs_it() -> None:
         compile_schema({**schema, "prefixItems": [{"enum": [1, 2]}, {"enum": [1, 2]}, {"enum": [1, 2]}, {}]})
     with pytest.raises(constrain.UnsatisfiableError):
         compile_schema({"type": "array", "uniqueItems": True, "contains": {"enum": [1, "a"]}, "minContains": 3})
+
+
+PLAIN = """
+import constrain
+tokens = [bytes([b]) for b in range(256)]
+vocabulary = constrain.Vocabulary.from_tokens(tokens, special={"<eos>": 256}, eos_token_ids=[256])
+for schema, good, bad in (
+    ({"uniqueItems": True}, b'["a",1,{"b":2}]', b'["a",1,{"b":2},1'),
+    ({"type": "array", "not": {"uniqueItems": True}, "maxItems": 3}, b'[1,{"a":2},{"a":2}]', b"[1,2,3"),
+    ({"type": "array", "uniqueItems": True, "contains": {"enum": [1, "a"]}, "minContains": 2}, b'["a",2,1]', b"[1,2]"),
+):
+    grammar = constrain.compile_json_schema(schema, vocabulary)
+    for text in (good, bad):
+        matcher = grammar.matcher()
+        print(matcher.accept_bytes(text) and matcher.is_accepting())
+"""
+
+
+def test_the_kernels_run_as_plain_python() -> None:
+    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
+    result = subprocess.run([sys.executable, "-c", PLAIN], env=environment, capture_output=True, text=True, check=False)
+    assert result.stdout.split() == ["True", "False"] * 3, result.stderr
 
 
 def test_spellings_of_numbers() -> None:
