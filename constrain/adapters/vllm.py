@@ -26,7 +26,6 @@ except ImportError as error:
 
 from .._api import compile_choice
 from ..vocabulary import Vocabulary
-from ._logits import put
 from ._masks import Masks
 from ._served import Served, answer, reply
 from ._slots import Slots

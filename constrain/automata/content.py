@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from ._kernel import kernel
 from .layout import (
+    A_COMPARES,
     A_OUT,
     A_STATUS,
-    A_UNIQUE,
     CHARS,
     CW,
     D_WORDS,
@@ -37,7 +37,7 @@ from .lexemes import follow, narrow, within_bounds
 @kernel("A i -> b")
 def is_content(A, byte):
     """Whether a byte is plain content inside a JSON string, and no array asks what it is."""
-    return byte >= 32 and byte != 34 and byte != 92 and A[A_UNIQUE] == 0
+    return byte >= 32 and byte != 34 and byte != 92 and A[A_COMPARES] == 0
 
 
 @kernel("P A C i i -> i")

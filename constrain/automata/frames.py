@@ -7,6 +7,7 @@ byte; what cannot start with it is not called.
 from __future__ import annotations
 
 from ._kernel import kernel
+from .guards import may_continue, passes
 from .hashes import row_hash, store_hash
 from .layout import (
     A_CURRENT,
@@ -16,6 +17,7 @@ from .layout import (
     A_SCRATCH,
     A_TOP,
     BLANKS,
+    CALL_EQUAL,
     CALL_NODE,
     CALL_NULLABLE,
     CALL_RETURNS,
@@ -36,8 +38,6 @@ from .layout import (
     G_EXTRAS,
     G_KEY,
     G_MISSING,
-    GUARD_CLOSE,
-    GUARD_MORE,
     HI,
     K_FRAME,
     K_STUB,
@@ -60,7 +60,6 @@ from .layout import (
     O_LABELS,
     O_LEXEME,
     O_MAX,
-    O_MIN,
     O_MISSING,
     O_OBLIGATIONS,
     O_RANK,
@@ -68,6 +67,7 @@ from .layout import (
     O_VALUES,
     O_WORDS,
     PARENT,
+    R_COMPARES,
     R_LEVEL,
     R_NODE,
     R_PARENT,
@@ -75,7 +75,6 @@ from .layout import (
     R_SEEN,
     R_SIZE,
     R_STATE,
-    R_UNIQUE,
     REACH,
     READ,
     REGS,
@@ -85,7 +84,6 @@ from .layout import (
     S_EDGE_LIST,
     S_EDGES,
     S_FLAGS,
-    S_GUARD,
     S_LEVEL,
     S_NEWLINES,
     S_PENDING,
@@ -101,52 +99,26 @@ from .layout import (
     T_BUILT,
     TEXT,
     U_COUNT,
+    U_EQUAL,
     U_FIRST,
     U_ITEM,
     U_ITEMS,
     U_OPEN,
     U_SIZE,
-    Y_MAX,
-    Y_MIN,
+    UNCOMPARED,
+    Y_COMPARED,
     Y_PREFIX,
     Y_PREFIX_COUNT,
     Y_REST,
-    Y_UNIQUE,
 )
 from .lexemes import (
     allocate,
-    any_bit,
     bit,
     feed,
     viable,
 )
 from .rows import emit, push_return, push_scratch, set_row
 from .uniqueness import next_item
-
-
-@kernel("P A i i i -> b")
-def may_continue(P, A, shape_kind, shape, regs):
-    """Guard.MORE: whether a further member or item may follow."""
-    if shape_kind == SHAPE_OBJECT:
-        return A[regs + G_EXTRA] != 0 or any_bit(A, regs + G_BITS, 0, P[shape + O_KEYS])
-    count = A[regs]
-    if P[shape + Y_MAX] >= 0 and count >= P[shape + Y_MAX]:
-        return False
-    return count < P[shape + Y_PREFIX_COUNT] or P[shape + Y_REST] >= 0
-
-
-@kernel("P A i i i -> b")
-def passes(P, A, node, state, regs):
-    """Whether the guard of a layout state lets the frame in."""
-    guard = P[state + S_GUARD]
-    if guard == GUARD_MORE:
-        return may_continue(P, A, P[node + F_SHAPE_KIND], P[node + F_SHAPE], regs)
-    if guard == GUARD_CLOSE:
-        shape = P[node + F_SHAPE]
-        if P[node + F_SHAPE_KIND] == SHAPE_OBJECT:
-            return A[regs + G_MISSING] == 0 and A[regs + G_COUNT] >= P[shape + O_MIN]
-        return A[regs] >= P[shape + Y_MIN]
-    return True
 
 
 @kernel("P A C i i i i i i -> i")
@@ -311,7 +283,8 @@ def make_call(P, A, T, n, call, node, regs, parent, level, byte):
         return n
     if P[call + CALL_SELECT] == SELECT_ITEM:
         old = regs
-        regs = next_item(A, T, old) if P[P[node + F_SHAPE] + Y_UNIQUE] != 0 else allocate(A, 1)
+        compares = P[P[node + F_SHAPE] + Y_COMPARED] != 0
+        regs = next_item(A, T, old, P[call + CALL_EQUAL]) if compares else allocate(A, 1)
         if regs == 0:
             return n
         A[regs] = A[old] + 1
@@ -324,7 +297,7 @@ def make_call(P, A, T, n, call, node, regs, parent, level, byte):
             regs = keys_that_meet(P, A, shape, regs, pending)
             if regs == 0:
                 return n
-    caller = push_frame(P, A, node, returns, regs, parent, level)
+    caller = push_frame(P, A, node, returns, regs, parent, level, P[call + CALL_EQUAL] != UNCOMPARED)
     if caller == 0:
         return n
     below = level if P[node + F_SHAPE_KIND] == SHAPE_NONE else level + 1
@@ -338,9 +311,11 @@ def starts_with_byte(P, node, byte):
     return bit(P, P[node + N_FIRST], min(byte, SYMBOL)) != 0
 
 
-@kernel("P A i i i i i -> i")
-def push_frame(P, A, node, returns, regs, parent, level):
-    """Arena row to return to; a call in last place needs none of its own (0: the arena must grow)."""
+@kernel("P A i i i i i b -> i")
+def push_frame(P, A, node, returns, regs, parent, level, compares):
+    """Arena row to return to; a call in last place needs none of its own (0: the arena must grow). compares: whether
+    what is called is an item that is compared.
+    """
     if P[returns + S_FLAGS] & FLAG_CLOSED != 0 and parent >= 0:
         return parent
     caller = allocate(A, R_SIZE)
@@ -351,10 +326,10 @@ def push_frame(P, A, node, returns, regs, parent, level):
         A[caller + R_PARENT] = parent
         A[caller + R_LEVEL] = level
         A[caller + R_SEEN] = A[caller + R_SEEN + 1] = 0
-        if P[node + F_SHAPE_KIND] == SHAPE_ARRAY and P[P[node + F_SHAPE] + Y_UNIQUE] != 0:
-            A[caller + R_UNIQUE] = caller
+        if compares:
+            A[caller + R_COMPARES] = caller
         else:
-            A[caller + R_UNIQUE] = A[parent + R_UNIQUE] if parent >= 0 else 0
+            A[caller + R_COMPARES] = A[parent + R_COMPARES] if parent >= 0 else 0
         store_hash(A, caller, row_hash(P, A, node, returns, regs, parent))
     return caller
 
@@ -418,11 +393,11 @@ def first_registers(P, A, node):
                 A[regs + G_BITS + k] = P[P[shape + O_INITIAL] + k]
         return regs
     if P[node + F_SHAPE_KIND] == SHAPE_ARRAY:
-        regs = allocate(A, U_SIZE if P[shape + Y_UNIQUE] != 0 else 1)
+        regs = allocate(A, U_SIZE if P[shape + Y_COMPARED] != 0 else 1)
         if regs != 0:
             A[regs] = 0
-            if P[shape + Y_UNIQUE] != 0:
-                A[regs + U_ITEM], A[regs + U_ITEMS], A[regs + U_OPEN] = -1, 0, A[A_POS]
+            if P[shape + Y_COMPARED] != 0:
+                A[regs + U_ITEM], A[regs + U_ITEMS], A[regs + U_OPEN], A[regs + U_EQUAL] = -1, 0, A[A_POS], -1
         return regs
     return -1
 

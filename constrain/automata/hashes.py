@@ -51,15 +51,17 @@ from .layout import (
     STATE,
     TEXT,
     TIGHT,
+    U_ITEM,
+    U_ITEMS,
     UNCOUNTED,
     X_BYTES,
     X_DATA,
     X_HASH,
     X_NEXT,
+    Y_COMPARED,
     Y_MAX,
     Y_MIN,
     Y_PREFIX_COUNT,
-    Y_UNIQUE,
 )
 from .lexemes import matched
 from .mixing import load_hash_at, mix, store_hash_at
@@ -100,7 +102,7 @@ def registers_hash(P, A, node, regs):
             h = mix(h, load_hash_at(A, A[regs + G_EXTRAS] + X_HASH))
         return h | 1
     if kind == SHAPE_ARRAY:
-        if P[shape + Y_UNIQUE] != 0:
+        if P[shape + Y_COMPARED] != 0 and (A[regs + U_ITEM] >= 0 or A[regs + U_ITEMS] != 0):
             return 0
         least = max(P[shape + Y_MIN], P[shape + Y_PREFIX_COUNT])
         return mix(mix(11, clipped(A[regs], least, P[shape + Y_MAX])), min(A[regs], P[shape + Y_PREFIX_COUNT])) | 1

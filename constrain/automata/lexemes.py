@@ -551,12 +551,12 @@ def key_byte(A, entry, index):
 def decode(T, position, end, skin):
     """(char, next position) of the content of a raw or JSON string: a raw byte as 0x40000000 | byte, an escape as its code point, -1 for
     an escape that does not end before `end`."""
-    byte = T[position] | 0
+    byte = int(T[position])
     if byte != 92 or skin == SKIN_RAW:
         return 0x40000000 | byte, position + 1
     esc, position = 1, position + 1
     while position < end:
-        esc, code = escape_step(esc, T[position] | 0)
+        esc, code = escape_step(esc, int(T[position]))
         position += 1
         if code >= 0:
             return code, position

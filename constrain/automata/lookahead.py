@@ -8,9 +8,9 @@ from ..vocabulary.byte_classes import CLASS_OF, ILL_FORMED, WELL_FORMED
 from ._kernel import kernel
 from .frames import call_target
 from .layout import (
+    A_COMPARES,
     A_LOOPS,
     A_NEXT,
-    A_UNIQUE,
     CALL_NULLABLE,
     CALL_SIZE,
     CHARS,
@@ -62,7 +62,7 @@ from .layout import (
     X_NEXT,
 )
 from .lexemes import first_word_from, follow, key_byte, matched, word_byte
-from .rows import in_unique
+from .rows import in_compared
 
 # classes of bytes that a JSON string does not hold as they are
 _OUTSIDE = sum(1 << int(c) for c in {int(CLASS_OF[b]) for b in (*range(32), 34, 92)})
@@ -198,7 +198,7 @@ def loop_of(P, A, C, row):
     node, state = C[row + NODE], C[row + STATE]
     if node == DONE or P[node] == K_FRAME or state < 0 or C[row + ESC] != 0:
         return 0
-    if A[A_UNIQUE] != 0 and in_unique(A, C[row + PARENT]):
+    if A[A_COMPARES] != 0 and in_compared(A, C[row + PARENT]):
         return 0
     if C[row + TEXT] >= 0 and P[state + D_WORDS] >= 0:
         return 0

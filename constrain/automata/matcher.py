@@ -72,7 +72,7 @@ class Matcher(Stepper):
         arena[at.A_SETS : at.ARENA] = 0
         arena[at.A_TOP] = at.ARENA
         arena[at.A_WHOLE_KEYS] = self._index.whole_keys
-        self._describe_unique()
+        self._describe_verdicts()
         self._configs[: at.CW] = 0
         self._configs[[at.NODE, at.STATE]] = self.grammar.program.entry
         self._configs[[at.REGS, at.PARENT, at.TEXT]] = -1
@@ -298,7 +298,7 @@ class Matcher(Stepper):
             needed = self._arena[at.A_NEEDED : at.A_NEEDED + self._arena[at.A_NEED]].tolist()
             self.grammar.build(needed)
             self._use_heap()
-            self._describe_unique()
+            self._describe_verdicts()
             return
         if status == at.NEED_MASK:
             make_ready_mask(self)
@@ -311,7 +311,7 @@ class Matcher(Stepper):
             return
         if status == at.NEED_VERDICT:
             self._ask()
-            self._describe_unique()
+            self._describe_verdicts()
             return
         if status == at.TOO_MANY_THREADS:
             raise LimitError("max_threads", self.grammar.limits.max_threads, "parallel readings of the output so far")
@@ -327,16 +327,35 @@ class Matcher(Stepper):
         self._use_buffers()
 
     def _ask(self) -> None:
-        """Answer a kernel's question whether the items of a unique array can all be different."""
+        """Answer a kernel's question whether the items of an array can end as they must."""
         frame, start, stop, *wide = self._arena[at.A_ASKED : at.A_ASKED + 5].tolist()
-        alive = self.grammar.can_differ(frame, self._text[start:stop].tobytes())
+        state, begun = self._arena[at.A_ASKED_STATE : at.A_ASKED_STATE + 2].tolist()
+        text = self._text[start:stop].tobytes()
         if len(self._verdicts) >= _MOST_VERDICTS:
             self._verdicts.clear()
             self._verdict_table[:] = 0
+        if state == 0:
+            alive = self.grammar.can_go_on(frame, text)
+        else:
+            few = self._key_of_few(frame, b"")
+            if few not in self._verdicts:
+                self._verdicts[few] = True
+                self._verdicts.update((self._key_of_few(frame, value), True) for value in self.grammar.few_values(frame))
+            alive = self.grammar.can_follow(frame, state, begun, text)
         self._verdicts[wide[0] | wide[1] << 31] = alive
-        if 4 * len(self._verdicts) > len(self._verdict_table):
+        while 4 * len(self._verdicts) > len(self._verdict_table):
             self._verdict_table = np.zeros(2 * len(self._verdict_table), np.int64)
         _enter(self._verdict_table, self._verdicts)
+
+    def _key_of_few(self, frame: int, value: bytes) -> int:
+        """Key under which it is kept that a value counts in the tight array at that address; b"": that all are kept."""
+        data = np.frombuffer(value, np.uint8)
+        while True:
+            self._desc[at.E_DATA : at.E_DATA + 2] = data.ctypes.data, len(data)
+            key = int(kernels.operate(self._desc, kernels.HASH, frame, 0))
+            if key:
+                return key
+            self._provide(at.NEED_ARENA)
 
     def _check_alive(self, mask: NDArray[np.int32]) -> None:
         """In a vocabulary that lacks bytes, a completion may exist that no token can begin: say so, never an empty mask."""
@@ -363,7 +382,7 @@ class Matcher(Stepper):
         self._use_heap()
         self._use_buffers()
         self._use_cache()
-        self._describe_unique()
+        self._describe_verdicts()
 
     def _use_heap(self) -> None:
         self._heap = self.grammar.program.heap
@@ -388,10 +407,10 @@ class Matcher(Stepper):
         for place, cache in ((0, self._cache), (at.OLD, self._older)):
             self._desc[at.E_TABLE + place : at.E_TABLE + place + 8] = cache.descriptor
 
-    def _describe_unique(self) -> None:
-        """Say whether some array is unique, and where answers about such arrays are."""
+    def _describe_verdicts(self) -> None:
+        """Say whether some array compares its items, and where answers about such arrays are."""
         address, arena = self._verdict_table.ctypes.data, self._arena
-        arena[at.A_UNIQUE] = bool(self.grammar.program.unique)
+        arena[at.A_COMPARES] = bool(self.grammar.program.comparing)
         arena[at.A_VERDICTS : at.A_VERDICTS + 3] = address & 0x7FFFFFFF, address >> 31, len(self._verdict_table)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ._kernel import kernel
 from .cached import is_full, keep, look_up
+from .equality import value_hash
 from .hashes import key_of
 from .layout import (
     A_BEGIN,
@@ -20,6 +21,7 @@ from .layout import (
     NEED_TEXT,
     OK,
 )
+from .uniqueness import few_key
 from .views import ints, octets, view_i64
 from .walks import (
     accept_input,
@@ -35,7 +37,7 @@ from .walks import (
     undo,
 )
 
-__all__ = ["ACCEPT", "CAN_END", "ENDS", "FILL", "FORCED", "INSIDE", "READ", "UNDO", "operate"]
+__all__ = ["ACCEPT", "CAN_END", "ENDS", "FILL", "FORCED", "HASH", "INSIDE", "READ", "UNDO", "operate"]
 
 
 @kernel("O M -> v")
@@ -96,6 +98,10 @@ def operate(descriptor, operation, a, b):
         return fill_inside(desc, ints(desc, E_OUT), a, b)
     elif operation == ENDS:
         return find_ends(desc, a, b, ints(desc, E_OUT))
+    elif operation == HASH:
+        size = desc[E_DATA + 1]
+        value, end = value_hash(ints(desc, E_ARENA), octets(desc, E_DATA), 0, size) if size > 0 else (0, 0)
+        return few_key(a, value) if end >= 0 else 0
     return OK
 
 
@@ -108,3 +114,4 @@ UNDO = 4  # take back the last a steps, which must exist
 FORCED = 5  # the only byte that can come next; -1: none or several; below that, -1 - status
 INSIDE = 6  # write the tokens that a JSON string (a probe lexeme a) reads from automaton state b to E_OUT: a status
 ENDS = 7  # write the nodes of the quoted trie at which such a string ends to E_OUT: how many
+HASH = 8  # key under which it is kept that the value in E_DATA counts in array a (few_key); 0: the arena must grow

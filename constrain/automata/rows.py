@@ -32,6 +32,7 @@ from .layout import (
     NODE,
     O_WORDS,
     PARENT,
+    R_COMPARES,
     R_HASH,
     R_LEVEL,
     R_NODE,
@@ -40,7 +41,6 @@ from .layout import (
     R_SEEN,
     R_SIZE,
     R_STATE,
-    R_UNIQUE,
     READ,
     REGS,
     RETURN,
@@ -55,14 +55,14 @@ from .layout import (
     U_ITEMS,
     V_NEXT,
     V_START,
-    Y_UNIQUE,
+    Y_COMPARED,
 )
 from .lexemes import (
     allocate,
     close_key,
     complete,
 )
-from .uniqueness import may_return
+from .uniqueness import landing
 
 
 @kernel("P i i i i i i -> v")
@@ -127,9 +127,10 @@ def hand_back(P, A, C, T, n):
         if P[state + S_FLAGS] & FLAG_CLOSED == 0:
             break
         parent = A[parent + R_PARENT]
-    if parent >= 0 and A[parent + R_UNIQUE] == parent:
-        end = A[A_POS] + 1 if mode == EMIT else A[A_POS]
-        if not may_return(A, T, A[parent + R_REGS], end):
+    regs = A[parent + R_REGS] if parent >= 0 else 0
+    if parent >= 0 and A[parent + R_COMPARES] == parent:
+        state, regs = landing(P, A, T, parent, A[A_POS] + 1 if mode == EMIT else A[A_POS])
+        if state < 0:
             return n
     if parent < 0:
         if mode == READ:
@@ -139,7 +140,7 @@ def hand_back(P, A, C, T, n):
             emit(A, C, row)
             return n
         return n + 1
-    set_row(A, row, A[parent + R_NODE], state, A[parent + R_REGS], A[parent + R_PARENT], A[parent + R_LEVEL])
+    set_row(A, row, A[parent + R_NODE], state, regs, A[parent + R_PARENT], A[parent + R_LEVEL])
     if mode == EMIT:
         emit(A, C, row)
         return n
@@ -195,7 +196,7 @@ def merge(P, A, C, first, most):
             row = other * CW
             if C[row + NODE] == C[mine + NODE] and C[row + STATE] == C[mine + STATE] and alike(P, A, C, row, mine):
                 mixed = C[row + PARENT] != C[mine + PARENT]
-                if mixed and (in_unique(A, C[row + PARENT]) or in_unique(A, C[mine + PARENT])):
+                if mixed and (in_compared(A, C[row + PARENT]) or in_compared(A, C[mine + PARENT])):
                     if not same_frames(A, C[row + PARENT], C[mine + PARENT]):
                         continue  # each must end unlike its own earlier items
                 parent = with_parents(A, C[row + PARENT], C[mine + PARENT], most)
@@ -213,9 +214,9 @@ def merge(P, A, C, first, most):
 
 
 @kernel("A i -> b")
-def in_unique(A, parent):
-    """Whether what returns to an arena row lies in an item of a unique array."""
-    return parent >= 0 and A[parent + R_UNIQUE] != 0
+def in_compared(A, parent):
+    """Whether what returns to an arena row lies in an item that is compared."""
+    return parent >= 0 and A[parent + R_COMPARES] != 0
 
 
 @kernel("A i i -> b")
@@ -243,7 +244,7 @@ def with_parents(A, known, more, most):
             fork = allocate(A, R_SIZE)
             if fork == 0:
                 return 0
-            A[fork + R_UNIQUE] = A[fork + R_SEEN] = A[fork + R_SEEN + 1] = 0
+            A[fork + R_COMPARES] = A[fork + R_SEEN] = A[fork + R_SEEN + 1] = 0
             A[fork + R_NODE], A[fork + R_STATE], A[fork + R_PARENT] = FORK, one, known
             store_hash(A, fork, fork_hash(A, one, known))
             known = fork
@@ -297,7 +298,7 @@ def alike(P, A, C, row, mine):
     if first != second:
         kind, shape = P[node + F_SHAPE_KIND], P[node + F_SHAPE]
         size = G_BITS + P[shape + O_WORDS] if kind == SHAPE_OBJECT else 1
-        if kind == SHAPE_ARRAY and P[shape + Y_UNIQUE] != 0:
+        if kind == SHAPE_ARRAY and P[shape + Y_COMPARED] != 0:
             if A[first + U_ITEM] != A[second + U_ITEM] or not same_items(A, A[first + U_ITEMS], A[second + U_ITEMS]):
                 return False
         for k in range(size):

@@ -67,7 +67,7 @@ from .lexemes import (
     viable,
 )
 from .rows import emit, hand_back, leave, merge, push_return, push_scratch, set_row
-from .uniqueness import keep_distinct
+from .uniqueness import keep_possible
 from .views import call_native, ints, octets, view_i64
 
 
@@ -239,7 +239,7 @@ def advance_all(descriptor, first, last, byte):
         merge(P, A, C, start, most)
         if A[A_OUT] - start > most:
             A[A_STATUS] = TOO_MANY_THREADS
-    keep_distinct(P, A, C, T, start)
+    keep_possible(P, A, C, T, start)
     return A[A_OUT] - start
 
 

@@ -15,6 +15,7 @@ from .content import is_content, read_content
 from .hashes import config_hash, key_of
 from .layout import (
     A_BEGIN,
+    A_COMPARES,
     A_END,
     A_NEED,
     A_NEXT,
@@ -25,7 +26,6 @@ from .layout import (
     A_STATUS,
     A_TOKENS,
     A_TOP,
-    A_UNIQUE,
     A_WALK,
     A_WANTED,
     BLANKS,
@@ -118,7 +118,7 @@ from .layout import (
 from .lexemes import allocate, bit, follow, matched, word_byte
 from .lookahead import IN_JSON, known_loops, loop_of, next_bytes_of, next_of_words, stays
 from .mixing import load_hash_at, mix, store_hash_at
-from .rows import in_unique, set_row
+from .rows import in_compared, set_row
 from .steps import advance
 from .uniqueness import in_doubt
 from .views import ints, octets, view_i64
@@ -217,7 +217,7 @@ def keep_set(desc, first, last):
     registers and raw lexemes: in grammars a walk meets few different sets, and most of the trie.
     """
     P, A, C = ints(desc, E_PROGRAM), ints(desc, E_ARENA), ints(desc, E_CONFIGS)
-    if A[A_UNIQUE] != 0:
+    if A[A_COMPARES] != 0:
         return 0
     h = last - first
     for c in range(first, last):
@@ -435,7 +435,7 @@ def fill_after(desc, first, last, mask):
     P, A, C = ints(desc, E_PROGRAM), ints(desc, E_ARENA), ints(desc, E_CONFIGS)
     top, begin = A[A_TOP], A[A_OUT]
     for c in range(first, last):
-        if A[A_UNIQUE] != 0 or C[c * CW + NODE] == DONE or P[C[c * CW + NODE]] != K_LEXEME:
+        if A[A_COMPARES] != 0 or C[c * CW + NODE] == DONE or P[C[c * CW + NODE]] != K_LEXEME:
             return False
     if advance(desc, first, last, LEAVE) == 0 or A[A_STATUS] != OK or not spaced_alike(P, C, begin, A[A_OUT]):
         settle(desc, top)
@@ -519,8 +519,11 @@ def string_way(desc, P, A, C, row, alone):
     counted, most = P[node + L_COUNTED], P[node + L_MAX]
     if C[row + TEXT] >= 0 and A[A[C[row + PARENT] + R_REGS] + G_EXTRA] != P[P[node + L_SHAPE] + O_ALL_LABELS]:
         return PLAIN  # only keys of some labels
-    unique = in_unique(A, C[row + PARENT])
-    if unique and in_doubt(P, A, C, octets(desc, E_TEXT), row):
+    compared = in_compared(A, C[row + PARENT])
+    doubt = in_doubt(P, A, C, octets(desc, E_TEXT), row) if compared else 0
+    if doubt == 2:
+        return PLAIN
+    if doubt == 1:
         endless = anything and (counted == UNCOUNTED or (counted == LOOSE and most < 0))
         if not endless and not (anything and counted == LOOSE and most - C[row + CHARS] > 2 * REACH):
             return PLAIN
@@ -539,7 +542,7 @@ def string_way(desc, P, A, C, row, alone):
         if most < 0 or most - C[row + CHARS] > 2 * REACH:
             return READY
         return NEAR if most - C[row + CHARS] - P[node + L_LEAST] >= FEW_LONGER else PLAIN
-    if not anything or unique:
+    if not anything or compared:
         return READY
     if C[row + TEXT] >= 0 and (desc[E_LONG_TAILS] != 0 or not alone or is_taken(P, A, C, octets(desc, E_TEXT), row)):
         return READY  # a key that must not repeat an additional one
