@@ -40,6 +40,7 @@ from .layout import (
     NODE,
     O_ALL_LABELS,
     PARENT,
+    R_COMPARES,
     R_NODE,
     R_PARENT,
     R_REGS,
@@ -180,6 +181,8 @@ def add_bytes_after(P, A, place, parent):
             if rest >= 0 or A[A[parent + R_STATE] + R_NODE] == FORK:
                 return False
             rest, parent = A[parent + R_PARENT], A[parent + R_STATE]
+        if A[parent + R_COMPARES] == parent:
+            return False  # where it goes on depends on the item
         state = A[parent + R_STATE]
         if not add_first_bytes(P, A, place, A[parent + R_NODE], state, A[parent + R_REGS]):
             return False
