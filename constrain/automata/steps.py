@@ -227,7 +227,7 @@ def advance_all(descriptor, first, last, byte):
         if A[A_OUT] - start > 1:
             merge(P, A, C, start, desc[E_THREADS])
         return A[A_OUT] - start
-    if last - first == 1 and byte < SYMBOL and is_content(A, byte):
+    if last - first == 1 and byte < SYMBOL and is_content(P, A, C, first * CW, byte):
         found = read_content(P, A, C, first * CW, byte)
         if found >= 0:
             return found

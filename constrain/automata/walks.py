@@ -8,7 +8,7 @@ All take the matcher's descriptor (layout.py).
 
 from __future__ import annotations
 
-from ..vocabulary.byte_classes import CLASS_OF
+from ..vocabulary.byte_classes import CLASS_OF, HEIGHT
 from ._kernel import kernel
 from .cached import keep, look_up
 from .content import is_content, read_content
@@ -116,7 +116,7 @@ from .layout import (
     X_NEXT,
 )
 from .lexemes import allocate, bit, follow, matched, word_byte
-from .lookahead import IN_JSON, known_loops, loop_of, next_bytes_of, next_of_words, stays
+from .lookahead import IN_JSON, alone, known_loops, loop_of, next_bytes_of, next_of_words, stays
 from .mixing import load_hash_at, mix, store_hash_at
 from .rows import in_compared, set_row
 from .steps import advance
@@ -129,8 +129,10 @@ FEW_LONGER = 24  # characters that only few tokens have
 NO_MASK = -1
 # A row of the walk's own stack: configurations from .. to, where new ones go, arena top, end of the subtree, the set that the
 # configurations are (0: not kept), whether the bytes that they can read are known, whether they are one that stays as it is
-# when it reads a loop, the loops: classes of bytes that some of them reads without end (two ints), and the bytes (8 ints)
-W_FROM, W_TO, W_OUT, W_TOP, W_END, W_SET, W_TOLD, W_STAYS, W_LOOPS, W_NEXT, W_SIZE = 0, 1, 2, 3, 4, 5, 6, 7, 8, 10, 18
+# when it reads a loop, the loops: classes of bytes that some of them can read in any order (two ints), and how many of them;
+# whether they are a raw lexeme alone, the bytes that they can read, and those that others read when it ends (8 ints each)
+W_FROM, W_TO, W_OUT, W_TOP, W_END, W_SET, W_TOLD, W_STAYS, W_LOOPS, W_ROOM = 0, 1, 2, 3, 4, 5, 6, 7, 8, 10
+W_ALONE, W_NEXT, W_AFTER, W_SIZE = 11, 12, 20, 28
 SMALL = 6  # nodes of a subtree that is walked faster than it is thought about
 CROWD = 4  # configurations of which nothing is foreseen
 # What a walk looks for: all tokens; those that spell words of a lexeme, or go on after one; the same, and tokens that complete
@@ -171,7 +173,7 @@ def set_level(desc, level, first, last, end):
     A, W = ints(desc, E_ARENA), ints(desc, E_WALK)
     W[level + W_FROM], W[level + W_TO], W[level + W_OUT] = first, last, A[A_OUT]
     W[level + W_TOP], W[level + W_END], W[level + W_SET] = A[A_TOP], end, 0
-    W[level + W_TOLD] = W[level + W_STAYS] = W[level + W_LOOPS] = W[level + W_LOOPS + 1] = 0
+    W[level + W_TOLD] = W[level + W_STAYS] = W[level + W_LOOPS] = W[level + W_LOOPS + 1] = W[level + W_ALONE] = 0
 
 
 @kernel("O i i i b -> v")
@@ -186,15 +188,20 @@ def look_ahead(desc, level, position, words, own):
     if last - first == 1 and C[row + NODE] == words:
         told = next_of_words(P, A, C, octets(desc, E_TEXT), row, position)
     else:
-        if desc[E_LONG_TAILS] <= 1:
-            loops = 0
-            for c in range(first, last):
-                found = loop_of(P, A, C, c * CW)
-                if found & loops == loops:
-                    loops = found
-            store_hash_at(W, level + W_LOOPS, loops)
-            if loops != 0 and last - first == 1:
-                W[level + W_STAYS] = 1 if stays(P, C, row) else 0
+        loops = room = 0
+        for c in range(first, last):
+            found, most = loop_of(P, A, C, c * CW)
+            if found & loops == loops and most >= room:
+                loops, room = found, most
+        store_hash_at(W, level + W_LOOPS, loops)
+        W[level + W_ROOM] = room
+        if last - first == 1 and W[level + W_ALONE] == 0 and alone(P, A, C, row):
+            W[level + W_ALONE] = 1
+            for k in range(8):
+                W[level + W_AFTER + k] = A[A_NEXT + k]
+        raw = loops != 0 and P[C[row + NODE] + L_SKIN] == SKIN_RAW
+        if loops != 0 and last - first == 1 and (not raw or W[level + W_ALONE] != 0) and stays(P, C, row):
+            W[level + W_STAYS] = 1
         told = (W[level + W_SET] == 0 or own) and next_bytes_of(P, A, C, first, last, not own)
     if told:
         W[level + W_TOLD] = 1
@@ -274,13 +281,15 @@ def walk(desc, place, first, last, node, stop, aim, mask):
             node = end[node]
             continue
         loops = load_hash_at(W, level + W_LOOPS)
-        if classes[node] & ~loops == 0:
+        if classes[node] & ~loops == 0 and classes[node] >> HEIGHT <= W[level + W_ROOM]:
             set_bits(mask, ids, id_start[node], id_start[end[node]])
             node = end[node]
             continue
         here, out, start = W[level + W_SET], W[level + W_OUT], W[level + W_FROM]
         position = base + (level - bottom) // W_SIZE
-        if W[level + W_STAYS] != 0 and byte[node] < 128 and (loops >> int(CLASS_OF[byte[node]])) & 1 != 0:
+        single = W[level + W_ALONE] != 0 and bit(W, level + W_AFTER, byte[node]) == 0
+        looped = byte[node] < 128 and (loops >> int(CLASS_OF[byte[node]])) & 1 != 0
+        if looped and W[level + W_STAYS] != 0 and (single or W[level + W_ALONE] == 0):
             T[position] = byte[node]
             for k in range(id_start[node], id_start[node + 1]):
                 set_bit(mask, ids[k])
@@ -301,10 +310,11 @@ def walk(desc, place, first, last, node, stop, aim, mask):
             # below a word's end there are any configurations, before it the lexeme alone
             within = C[start * CW + NODE] == words and W[level + W_TO] - start == 1
             found = -1
-            if W[level + W_TO] - start == 1 and is_content(A, byte[node]):
+            single = single or (W[level + W_TO] - start == 1 and is_content(P, A, C, start * CW, byte[node]))
+            if single:
                 found = read_content(P, A, C, start * CW, byte[node])
             if found < 0:
-                found = advance(desc, start, W[level + W_TO], byte[node])
+                found, single = advance(desc, start, W[level + W_TO], byte[node]), False
             if A[A_STATUS] != OK:
                 break
             if within:
@@ -333,9 +343,13 @@ def walk(desc, place, first, last, node, stop, aim, mask):
             if there > 0:
                 W[level + W_FROM], W[level + W_TO], W[level + W_SET] = A[there + Q_FROM], A[there + Q_TO], there
                 W[level + W_OUT], W[level + W_TOP], W[level + W_END] = out, W[level - W_SIZE + W_TOP], end[node]
-                W[level + W_TOLD] = W[level + W_STAYS] = W[level + W_LOOPS] = W[level + W_LOOPS + 1] = 0
+                W[level + W_TOLD] = W[level + W_STAYS] = W[level + W_ALONE] = 0
+                W[level + W_LOOPS] = W[level + W_LOOPS + 1] = 0
             else:
                 set_level(desc, level, out, A[A_OUT], end[node])
+                if single and W[level - W_SIZE + W_ALONE] != 0:
+                    for k in range(W_ALONE, W_SIZE):
+                        W[level + k] = W[level - W_SIZE + k]
                 if aim in (ALL, OWN) and there == 0:
                     there = keep_level(desc, level)
                     if A[A_STATUS] != OK:
