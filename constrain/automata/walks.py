@@ -202,7 +202,8 @@ def look_ahead(desc, level, position, words, own):
         raw = loops != 0 and P[C[row + NODE] + L_SKIN] == SKIN_RAW
         if loops != 0 and last - first == 1 and (not raw or W[level + W_ALONE] != 0) and stays(P, C, row):
             W[level + W_STAYS] = 1
-        told = (W[level + W_SET] == 0 or own) and next_bytes_of(P, A, C, first, last, not own)
+        # what has loops reads nearly everything
+        told = (own or (W[level + W_SET] == 0 and loops == 0)) and next_bytes_of(P, A, C, first, last, not own)
     if told:
         W[level + W_TOLD] = 1
         for k in range(8):
@@ -314,7 +315,8 @@ def walk(desc, place, first, last, node, stop, aim, mask):
             if single:
                 found = read_content(P, A, C, start * CW, byte[node])
             if found < 0:
-                found, single = advance(desc, start, W[level + W_TO], byte[node]), False
+                single = False
+                found = advance(desc, start, W[level + W_TO], byte[node])
             if A[A_STATUS] != OK:
                 break
             if within:
@@ -350,7 +352,7 @@ def walk(desc, place, first, last, node, stop, aim, mask):
                 if single and W[level - W_SIZE + W_ALONE] != 0:
                     for k in range(W_ALONE, W_SIZE):
                         W[level + k] = W[level - W_SIZE + k]
-                if aim in (ALL, OWN) and there == 0:
+                elif aim in (ALL, OWN) and there == 0:
                     there = keep_level(desc, level)
                     if A[A_STATUS] != OK:
                         break
