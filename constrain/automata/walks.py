@@ -8,7 +8,7 @@ All take the matcher's descriptor (layout.py).
 
 from __future__ import annotations
 
-from ..vocabulary.byte_classes import CLASS_OF, HEIGHT
+from ..vocabulary.byte_classes import CLASS_OF, HEIGHT, MOST_HEIGHT
 from ._kernel import kernel
 from .cached import keep, look_up
 from .content import is_content, read_content
@@ -116,7 +116,7 @@ from .layout import (
     X_NEXT,
 )
 from .lexemes import allocate, bit, follow, matched, word_byte
-from .lookahead import IN_JSON, alone, known_loops, loop_of, next_bytes_of, next_of_words, stays
+from .lookahead import BEYOND_ASCII, IN_JSON, alone, known_loops, loop_of, next_bytes_of, next_of_words, stays
 from .mixing import load_hash_at, mix, store_hash_at
 from .rows import in_compared, set_row
 from .steps import advance
@@ -230,6 +230,8 @@ def keep_set(desc, first, last):
     h = last - first
     for c in range(first, last):
         node = C[c * CW + NODE]
+        if node != DONE and P[node] == K_LEXEME and P[node + L_COUNTED] != UNCOUNTED:
+            return 0  # it hardly recurs
         if node != DONE and (P[node + F_SHAPE_KIND] != SHAPE_NONE if P[node] == K_FRAME else P[node + L_SKIN] != SKIN_RAW):
             return 0
         one = config_hash(desc, P, A, C, c * CW)
@@ -358,7 +360,12 @@ def walk(desc, place, first, last, node, stop, aim, mask):
                         break
                     if here > 0:
                         A[here + Q_TARGETS + byte[node]] = there if there > 0 else LOOSE_END
-            if end[node] - node > SMALL:
+            below = level - W_SIZE
+            if loops != 0 and (looped or (byte[node] >= 128 and loops & BEYOND_ASCII != 0)):
+                # what has read a loop, or is amid a character, can go on so
+                store_hash_at(W, level + W_LOOPS, loops)
+                W[level + W_ROOM] = W[below + W_ROOM] - (1 if W[below + W_ROOM] < MOST_HEIGHT else 0)
+            elif end[node] - node > SMALL:
                 look_ahead(desc, level, position + 1, words, False)
         node += 1
     A[A_POS] = base
