@@ -145,8 +145,9 @@ E_TABLE, E_KEYS, E_CACHED, E_USED, OLD = 54, 56, 58, 60, 8  # the cache of masks
 E_LEAN, E_SPACES, E_LONG = 70, 80, 82
 E_OUT, E_DATA = 84, 86
 E_WORDS, E_THREADS, E_ENDED, E_ADVANCE, E_OPERATE, E_SELF, E_GRAMMAR, E_LONG_TAILS = 88, 89, 90, 91, 92, 93, 94, 95
-E_SYMBOLS, E_SIZE = 96, 98
-# E_SYMBOLS: ids of the control tokens that the grammar names.
+E_SYMBOLS, E_CONTAINING, E_SIZE = 96, 98, 100
+# E_SYMBOLS: ids of the control tokens that the grammar names. E_CONTAINING: masks of all tokens with bytes, and of those with
+# a byte of each class (byte_classes.py).
 # E_LONG_TAILS: 1 if a token may end an additional key and spell it again, 2 if one is longer than REACH.
 # E_SPACES: masks of the tokens that begin with at most 0, 1, 2 line feeds and SOFT other blanks, and have more to them (rows
 # 0..2) or not (3..5); row 6: all other tokens. E_LONG: of these, per token: id, line feeds, other blanks, nothing more?

@@ -8,7 +8,7 @@ All take the matcher's descriptor (layout.py).
 
 from __future__ import annotations
 
-from ..vocabulary.byte_classes import CLASS_OF, HEIGHT, MOST_HEIGHT
+from ..vocabulary.byte_classes import CLASS_OF, HEIGHT, ILL_FORMED, MOST_HEIGHT
 from ._kernel import kernel
 from .cached import keep, look_up
 from .content import is_content, read_content
@@ -40,6 +40,7 @@ from .layout import (
     E_ARENA,
     E_CLOSERS,
     E_CONFIGS,
+    E_CONTAINING,
     E_FLAT,
     E_HISTORY,
     E_LEAN,
@@ -132,7 +133,8 @@ NO_MASK = -1
 # when it reads a loop, the loops: classes of bytes that some of them can read in any order (two ints), and how many of them;
 # whether they are a raw lexeme alone, the bytes that they can read, and those that others read when it ends (8 ints each)
 W_FROM, W_TO, W_OUT, W_TOP, W_END, W_SET, W_TOLD, W_STAYS, W_LOOPS, W_ROOM = 0, 1, 2, 3, 4, 5, 6, 7, 8, 10
-W_ALONE, W_NEXT, W_AFTER, W_SIZE = 11, 12, 20, 28
+# and whether what reads loops alone is in the mask already
+W_ALONE, W_NEXT, W_AFTER, W_DONE, W_SIZE = 11, 12, 20, 28, 29
 SMALL = 6  # nodes of a subtree that is walked faster than it is thought about
 CROWD = 4  # configurations of which nothing is foreseen
 # What a walk looks for: all tokens; those that spell words of a lexeme, or go on after one; the same, and tokens that complete
@@ -173,7 +175,7 @@ def set_level(desc, level, first, last, end):
     A, W = ints(desc, E_ARENA), ints(desc, E_WALK)
     W[level + W_FROM], W[level + W_TO], W[level + W_OUT] = first, last, A[A_OUT]
     W[level + W_TOP], W[level + W_END], W[level + W_SET] = A[A_TOP], end, 0
-    W[level + W_TOLD] = W[level + W_STAYS] = W[level + W_LOOPS] = W[level + W_LOOPS + 1] = W[level + W_ALONE] = 0
+    W[level + W_TOLD] = W[level + W_STAYS] = W[level + W_LOOPS] = W[level + W_LOOPS + 1] = W[level + W_ALONE] = W[level + W_DONE] = 0
 
 
 @kernel("O i i i b -> v")
@@ -230,8 +232,6 @@ def keep_set(desc, first, last):
     h = last - first
     for c in range(first, last):
         node = C[c * CW + NODE]
-        if node != DONE and P[node] == K_LEXEME and P[node + L_COUNTED] != UNCOUNTED:
-            return 0  # it hardly recurs
         if node != DONE and (P[node + F_SHAPE_KIND] != SHAPE_NONE if P[node] == K_FRAME else P[node + L_SKIN] != SKIN_RAW):
             return 0
         one = config_hash(desc, P, A, C, c * CW)
@@ -257,6 +257,26 @@ def keep_set(desc, first, last):
     return found
 
 
+@kernel("O i M -> v")
+def add_loops(desc, loops, mask):
+    """Set the tokens that are made of the classes `loops` alone."""
+    A, words, containing = ints(desc, E_ARENA), desc[E_WORDS], ints(desc, E_CONTAINING)
+    top = A[A_TOP]
+    others = allocate(A, words)
+    if others == 0:
+        return
+    for k in range(words):
+        A[others + k] = 0
+    for number in range(1 + ILL_FORMED):
+        if (loops >> number) & 1 == 0:
+            row = (1 + number) * words
+            for k in range(words):
+                A[others + k] |= containing[row + k]
+    for k in range(words):
+        mask[k] |= containing[k] & ~A[others + k]
+    A[A_TOP] = top
+
+
 @kernel("O i i i i i i M -> v")
 def walk(desc, place, first, last, node, stop, aim, mask):
     """Set in `mask` the bit of every token of the trie at `place`, in its nodes node..stop-1 (siblings with their subtrees),
@@ -277,6 +297,11 @@ def walk(desc, place, first, last, node, stop, aim, mask):
             A[A_SETS + k] = 0
         keep_level(desc, level)
     look_ahead(desc, level, base, words, aim == OWN)
+    if place == E_TRIE and node == 0 and W[level + W_ROOM] == MOST_HEIGHT and load_hash_at(W, level + W_LOOPS) != 0:
+        add_loops(desc, load_hash_at(W, level + W_LOOPS), mask)
+        if A[A_STATUS] != OK:
+            return
+        W[level + W_DONE] = 1
     while node < stop:
         while node >= W[level + W_END]:
             level -= W_SIZE
@@ -285,7 +310,8 @@ def walk(desc, place, first, last, node, stop, aim, mask):
             continue
         loops = load_hash_at(W, level + W_LOOPS)
         if classes[node] & ~loops == 0 and classes[node] >> HEIGHT <= W[level + W_ROOM]:
-            set_bits(mask, ids, id_start[node], id_start[end[node]])
+            if W[level + W_DONE] == 0:
+                set_bits(mask, ids, id_start[node], id_start[end[node]])
             node = end[node]
             continue
         here, out, start = W[level + W_SET], W[level + W_OUT], W[level + W_FROM]
@@ -347,12 +373,12 @@ def walk(desc, place, first, last, node, stop, aim, mask):
             if there > 0:
                 W[level + W_FROM], W[level + W_TO], W[level + W_SET] = A[there + Q_FROM], A[there + Q_TO], there
                 W[level + W_OUT], W[level + W_TOP], W[level + W_END] = out, W[level - W_SIZE + W_TOP], end[node]
-                W[level + W_TOLD] = W[level + W_STAYS] = W[level + W_ALONE] = 0
+                W[level + W_TOLD] = W[level + W_STAYS] = W[level + W_ALONE] = W[level + W_DONE] = 0
                 W[level + W_LOOPS] = W[level + W_LOOPS + 1] = 0
             else:
                 set_level(desc, level, out, A[A_OUT], end[node])
                 if single and W[level - W_SIZE + W_ALONE] != 0:
-                    for k in range(W_ALONE, W_SIZE):
+                    for k in range(W_ALONE, W_DONE):
                         W[level + k] = W[level - W_SIZE + k]
                 elif aim in (ALL, OWN) and there == 0:
                     there = keep_level(desc, level)
@@ -365,6 +391,7 @@ def walk(desc, place, first, last, node, stop, aim, mask):
                 # what has read a loop, or is amid a character, can go on so
                 store_hash_at(W, level + W_LOOPS, loops)
                 W[level + W_ROOM] = W[below + W_ROOM] - (1 if W[below + W_ROOM] < MOST_HEIGHT else 0)
+                W[level + W_DONE] = W[below + W_DONE]
             elif end[node] - node > SMALL:
                 look_ahead(desc, level, position + 1, words, False)
         node += 1

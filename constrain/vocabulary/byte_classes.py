@@ -13,7 +13,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["CLASS_OF", "HEIGHT", "ILL_FORMED", "MOST_HEIGHT", "WELL_FORMED", "classes_below"]
+__all__ = ["CLASS_OF", "HEIGHT", "ILL_FORMED", "MOST_HEIGHT", "WELL_FORMED", "classes_below", "classes_on_path"]
 
 _RANGES = (b"09", b"af", b"gz", b"AF", b"GZ")
 _ALONE = [*b"\t\n\r", *(b for b in range(32, 127) if not chr(b).isalnum())]
@@ -38,7 +38,32 @@ HEIGHT, MOST_HEIGHT = 48, (1 << 14) - 1
 def classes_below(
     byte: NDArray[np.uint8], end: NDArray[np.int32], id_start: NDArray[np.int32]
 ) -> NDArray[np.int64]:
-    """int64[n]: per node of a trie (trie.py) the classes of its byte and of all bytes in its subtree, and its height.
+    """int64[n]: per node of a trie (trie.py) the classes of its byte and of all bytes in its subtree, and its height."""
+    found, levels, parents = _own_classes(byte, end, id_start)
+    height: NDArray[np.int64] = np.ones(len(byte), np.int64)
+    for nodes, parent in zip(levels[:0:-1], parents[:0:-1], strict=True):
+        np.bitwise_or.at(found, parent, found[nodes])
+        np.maximum.at(height, parent, height[nodes] + 1)
+    return found | np.minimum(height, MOST_HEIGHT) << HEIGHT
+
+
+def classes_on_path(
+    byte: NDArray[np.uint8], end: NDArray[np.int32], id_start: NDArray[np.int32]
+) -> NDArray[np.int64]:
+    """int64[n]: per node of a trie the classes of the bytes on the path to it; for a token, of its bytes."""
+    found, levels, parents = _own_classes(byte, end, id_start)
+    for nodes, parent in zip(levels[1:], parents[1:], strict=True):
+        found[nodes] |= found[parent]
+    return found
+
+
+Levels = list[NDArray[np.intp]]
+
+
+def _own_classes(
+    byte: NDArray[np.uint8], end: NDArray[np.int32], id_start: NDArray[np.int32]
+) -> tuple[NDArray[np.int64], Levels, Levels]:
+    """The class of each node's byte; the nodes of each depth, and their parents.
 
     UTF-8 is read from the root on (RFC 3629), a character being put under its first byte's node.
     """
@@ -71,8 +96,4 @@ def classes_below(
         bad[nodes] = np.where(fits, False, bad[nodes] | inside)
     bad |= (left > 0) & (id_start[1:] > id_start[:-1])  # a token ends inside a character
     found[bad] |= ill
-    height: NDArray[np.int64] = np.ones(n, np.int64)
-    for nodes, parent in zip(levels[:0:-1], parents[:0:-1], strict=True):
-        np.bitwise_or.at(found, parent, found[nodes])
-        np.maximum.at(height, parent, height[nodes] + 1)
-    return found | np.minimum(height, MOST_HEIGHT) << HEIGHT
+    return found, levels, parents
