@@ -36,7 +36,7 @@ from .lexemes import follow, narrow, within_bounds
 
 @kernel("P A C i i -> b")
 def is_content(P, A, C, row, byte):
-    """Whether a byte is plain content of a JSON string, if the configuration is in one, and no array asks what it is."""
+    """Whether a byte is plain content of the JSON string that a configuration is in, and no array asks what it is."""
     if byte < 32 or byte == 34 or byte == 92 or A[A_COMPARES] != 0:
         return False
     return C[row + NODE] != DONE and P[C[row + NODE]] == K_LEXEME and P[C[row + NODE] + L_SKIN] != SKIN_RAW

@@ -214,8 +214,8 @@ def loop_of(P, A, C, row):
 
 @kernel("P A C i -> b")
 def alone(P, A, C, row):
-    """Whether a raw lexeme without words reads bytes by its automaton only, but for those in A_NEXT, which those may read
-    that it returns to."""
+    """Whether a raw lexeme without words reads bytes by its automaton only, but for those in A_NEXT, which those may
+    read that it returns to."""
     node, state = C[row + NODE], C[row + STATE]
     if node == DONE or P[node] == K_FRAME or P[node + L_SKIN] != SKIN_RAW or P[node + L_SHAPE] >= 0:
         return False

@@ -136,6 +136,7 @@ W_FROM, W_TO, W_OUT, W_TOP, W_END, W_SET, W_TOLD, W_STAYS, W_LOOPS, W_ROOM = 0, 
 # and whether what reads loops alone is in the mask already
 W_ALONE, W_NEXT, W_AFTER, W_DONE, W_SIZE = 11, 12, 20, 28, 29
 SMALL = 6  # nodes of a subtree that is walked faster than it is thought about
+FEW_CLASSES = 10  # masks of classes that are put together in less time than a walk takes
 CROWD = 4  # configurations of which nothing is foreseen
 # What a walk looks for: all tokens; those that spell words of a lexeme, or go on after one; the same, and tokens that complete
 # a word are decided anew, the mask being that of a string which is none; tokens that stay inside a string; tokens of which
@@ -257,14 +258,18 @@ def keep_set(desc, first, last):
     return found
 
 
-@kernel("O i M -> v")
+@kernel("O i M -> i")
 def add_loops(desc, loops, mask):
-    """Set the tokens that are made of the classes `loops` alone."""
+    """Set the tokens that are made of the classes `loops` alone, if these are most classes. Returns 1 if so, else 0."""
     A, words, containing = ints(desc, E_ARENA), desc[E_WORDS], ints(desc, E_CONTAINING)
-    top = A[A_TOP]
+    top, few = A[A_TOP], 0
+    for number in range(1 + ILL_FORMED):
+        few += 1 - ((loops >> number) & 1)
+    if few > FEW_CLASSES:
+        return 0
     others = allocate(A, words)
     if others == 0:
-        return
+        return 0
     for k in range(words):
         A[others + k] = 0
     for number in range(1 + ILL_FORMED):
@@ -275,6 +280,7 @@ def add_loops(desc, loops, mask):
     for k in range(words):
         mask[k] |= containing[k] & ~A[others + k]
     A[A_TOP] = top
+    return 1
 
 
 @kernel("O i i i i i i M -> v")
@@ -297,11 +303,10 @@ def walk(desc, place, first, last, node, stop, aim, mask):
             A[A_SETS + k] = 0
         keep_level(desc, level)
     look_ahead(desc, level, base, words, aim == OWN)
-    if place == E_TRIE and node == 0 and W[level + W_ROOM] == MOST_HEIGHT and load_hash_at(W, level + W_LOOPS) != 0:
-        add_loops(desc, load_hash_at(W, level + W_LOOPS), mask)
+    if place == E_TRIE and node == 0 and W[level + W_ROOM] == MOST_HEIGHT:
+        W[level + W_DONE] = add_loops(desc, load_hash_at(W, level + W_LOOPS), mask)
         if A[A_STATUS] != OK:
             return
-        W[level + W_DONE] = 1
     while node < stop:
         while node >= W[level + W_END]:
             level -= W_SIZE

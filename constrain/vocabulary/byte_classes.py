@@ -2,7 +2,7 @@
 
 A set of classes is an int64, bit k for class k. ASCII bytes fall into 42 classes: each punctuation mark and the usual
 blanks alone; digits, a-f, g-z, A-F, G-Z; other control bytes. Two more classes are of sequences: WELL_FORMED, a
-character beyond ASCII with all its bytes, and ILL_FORMED, any other byte: a token may begin or end inside a character.
+character beyond ASCII with all its bytes, and ILL_FORMED, any other byte: a token may begin or end inside one.
 Above them, from bit HEIGHT on, stands the number of bytes of the longest path, own byte included.
 """
 
@@ -38,7 +38,7 @@ HEIGHT, MOST_HEIGHT = 48, (1 << 14) - 1
 def classes_below(
     byte: NDArray[np.uint8], end: NDArray[np.int32], id_start: NDArray[np.int32]
 ) -> NDArray[np.int64]:
-    """int64[n]: per node of a trie (trie.py) the classes of its byte and of all bytes in its subtree, and its height."""
+    """int64[n]: per node of a trie (trie.py) the classes of its byte and those in its subtree, and its height."""
     found, levels, parents = _own_classes(byte, end, id_start)
     height: NDArray[np.int64] = np.ones(len(byte), np.int64)
     for nodes, parent in zip(levels[:0:-1], parents[:0:-1], strict=True):
