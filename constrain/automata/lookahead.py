@@ -242,7 +242,7 @@ def known_loops(P, A, state):
     if A[place] != state:
         found = loops(P, state)
         A[place], A[place + 1], A[place + 2] = state, found & 0x7FFFFFFF, found >> 31
-    return A[place + 1] | A[place + 2] << 31
+    return int(A[place + 1]) | int(A[place + 2]) << 31
 
 
 @kernel("P i -> i")
