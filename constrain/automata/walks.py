@@ -395,7 +395,8 @@ def walk(desc, place, first, last, node, stop, aim, mask):
             if loops != 0 and (looped or (byte[node] >= 128 and loops & BEYOND_ASCII != 0)):
                 # what has read a loop, or is amid a character, can go on so
                 store_hash_at(W, level + W_LOOPS, loops)
-                W[level + W_ROOM] = W[below + W_ROOM] - (1 if W[below + W_ROOM] < MOST_HEIGHT else 0)
+                begins = byte[node] & 0xC0 != 0x80 and W[below + W_ROOM] < MOST_HEIGHT
+                W[level + W_ROOM] = W[below + W_ROOM] - (1 if begins else 0)
                 W[level + W_DONE] = W[below + W_DONE]
             elif end[node] - node > SMALL:
                 look_ahead(desc, level, position + 1, words, False)

@@ -3,7 +3,7 @@
 A set of classes is an int64, bit k for class k. ASCII bytes fall into 42 classes: each punctuation mark and the usual
 blanks alone; digits, a-f, g-z, A-F, G-Z; other control bytes. Two more classes are of sequences: WELL_FORMED, a
 character beyond ASCII with all its bytes, and ILL_FORMED, any other byte: a token may begin or end inside one.
-Above them, from bit HEIGHT on, stands the number of bytes of the longest path, own byte included.
+Above them, from bit HEIGHT on, stands the most characters that a path begins, the node's own included.
 """
 
 from __future__ import annotations
@@ -40,11 +40,12 @@ def classes_below(
 ) -> NDArray[np.int64]:
     """int64[n]: per node of a trie (trie.py) the classes of its byte and those in its subtree, and its height."""
     found, levels, parents = _own_classes(byte, end, id_start)
-    height: NDArray[np.int64] = np.ones(len(byte), np.int64)
+    own = (byte & 0xC0 != 0x80).astype(np.int64)
+    below: NDArray[np.int64] = np.zeros(len(byte), np.int64)
     for nodes, parent in zip(levels[:0:-1], parents[:0:-1], strict=True):
         np.bitwise_or.at(found, parent, found[nodes])
-        np.maximum.at(height, parent, height[nodes] + 1)
-    return found | np.minimum(height, MOST_HEIGHT) << HEIGHT
+        np.maximum.at(below, parent, own[nodes] + below[nodes])
+    return found | np.minimum(own + below, MOST_HEIGHT) << HEIGHT
 
 
 def classes_on_path(
