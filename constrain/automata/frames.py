@@ -10,10 +10,8 @@ from ._kernel import kernel
 from .hashes import row_hash, store_hash
 from .layout import (
     A_CURRENT,
-    A_FIRST,
     A_NEED,
     A_NEEDED,
-    A_NEXT,
     A_POS,
     A_SCRATCH,
     A_TOP,
@@ -25,8 +23,6 @@ from .layout import (
     CALL_SIZE,
     CALL_VARIANT,
     CW,
-    D_LABEL,
-    DONE,
     EMIT,
     ENTER,
     F_SHAPE,
@@ -34,7 +30,6 @@ from .layout import (
     F_START,
     FLAG_CLOSED,
     FLAG_FINAL,
-    FORK,
     G_BITS,
     G_COUNT,
     G_EXTRA,
@@ -52,7 +47,6 @@ from .layout import (
     L_SKIN,
     L_WORDS,
     LEVEL,
-    LO,
     N_FIRST,
     NEED_CAP,
     NEWLINES,
@@ -124,7 +118,6 @@ from .lexemes import (
     any_bit,
     bit,
     feed,
-    follow,
     viable,
 )
 from .rows import emit, push_return, push_scratch, set_row
@@ -443,92 +436,3 @@ def want(A, stub):
     if A[A_NEED] < NEED_CAP:
         A[A_NEEDED + A[A_NEED]] = stub
         A[A_NEED] += 1
-
-
-@kernel("P A C i i -> b")
-def first_bytes_of(P, A, C, first, last):
-    """Write to A_FIRST the bytes that configurations first..last-1 can read, if that can be told at once: for frames
-    that must read something before they end."""
-    for k in range(8):
-        A[A_FIRST + k] = 0
-    for c in range(first, last):
-        row = c * CW
-        node, state = C[row + NODE], C[row + STATE]
-        if node == DONE or P[node] != K_FRAME or P[state + S_FLAGS] & FLAG_FINAL != 0:
-            return False
-        if not add_first_bytes(P, A, A_FIRST, node, state, C[row + REGS]):
-            return False
-    return True
-
-
-@kernel("P A C i i -> b")
-def next_bytes_of(P, A, C, first, last):
-    """Write to A_NEXT a superset of the bytes that configurations first..last-1 can read, be it after they have ended,
-    if that can be told: for frames and raw lexemes of an automaton."""
-    for k in range(8):
-        A[A_NEXT + k] = 0
-    for c in range(first, last):
-        row = c * CW
-        node, state = C[row + NODE], C[row + STATE]
-        if node == DONE:
-            continue
-        if P[node] == K_FRAME:
-            ends = P[state + S_FLAGS] & FLAG_FINAL != 0
-            if not add_first_bytes(P, A, A_NEXT, node, state, C[row + REGS]):
-                return False
-        elif C[row + LO] < C[row + HI] or P[node + L_SKIN] != SKIN_RAW or P[node + L_SHAPE] >= 0:
-            return False
-        else:
-            ends = P[state + D_LABEL] >= 0
-            for byte in range(256):
-                if follow(P, state, byte) >= 0:
-                    add_byte(A, A_NEXT, byte)
-        if ends and not add_bytes_after(P, A, A_NEXT, C[row + PARENT]):
-            return False
-    return True
-
-
-@kernel("A i i -> v")
-def add_byte(A, place, byte):
-    value = 1 << (byte & 31)
-    A[place + (byte >> 5)] |= value - 0x100000000 if value >= 0x80000000 else value
-
-
-@kernel("P A i i i i -> b")
-def add_first_bytes(P, A, place, node, state, regs):
-    """Add to the 8 ints at `place` the bytes that a frame can read in a layout state; False where it cannot be told."""
-    if P[state + S_NEWLINES] >= 0:
-        A[place] |= 1 << 9 | 1 << 10 | 1 << 13
-        A[place + 1] |= 1
-    for k in range(P[state + S_EDGES]):
-        byte = P[state + S_EDGE_LIST + 2 * k]
-        if byte < SYMBOL:
-            add_byte(A, place, byte)
-    for k in range(P[state + S_CALLS]):
-        call = P[state + S_CALL_LIST] + k * CALL_SIZE
-        if P[call + CALL_NULLABLE] != 0:
-            return False
-        target = call_target(P, A, call, node, regs)
-        if target >= 0:
-            for j in range(8):
-                A[place + j] |= P[P[target + N_FIRST] + j]
-    return True
-
-
-@kernel("P A i i -> b")
-def add_bytes_after(P, A, place, parent):
-    """Add to the 8 ints at `place` the bytes that can be read when control goes back to arena row `parent`; False where
-    it cannot be told."""
-    rest = -1
-    while parent >= 0:
-        if A[parent + R_NODE] == FORK:
-            if rest >= 0 or A[A[parent + R_STATE] + R_NODE] == FORK:
-                return False
-            rest, parent = A[parent + R_PARENT], A[parent + R_STATE]
-        state = A[parent + R_STATE]
-        if not add_first_bytes(P, A, place, A[parent + R_NODE], state, A[parent + R_REGS]):
-            return False
-        parent = A[parent + R_PARENT] if P[state + S_FLAGS] & FLAG_FINAL != 0 else -1
-        if parent < 0:
-            parent, rest = rest, -1
-    return True

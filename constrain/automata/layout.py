@@ -33,7 +33,7 @@ but for the note of the last step that returned to a row:
     array registers   emitted count; of a unique array also: where its last item begins, the items before (linked, 0: none), where
                       the array begins
     item              next, where it begins, hash of its value (2 ints)
-    additional key    next, hash, n bytes, packed bytes
+    additional key    next, hash of it and of those before (2 ints), n bytes, packed bytes
 
 CONFIGURATIONS (one array per matcher): rows of CW ints, one per parallel thread.
 """
@@ -89,15 +89,16 @@ A_TOP, A_OUT, A_STATUS, A_NEED, A_BEGIN, A_END, A_POS, A_TOKENS, A_WANTED, A_WAL
 A_UNIQUE, A_ASKED = 11, 12  # is some array unique?; the question of NEED_VERDICT: frame, text from .. to, its hash (2 ints)
 A_VERDICTS = 17  # address of the table of answers (2 ints) and its size; pairs of a hash, 0 where free, and an answer
 A_SET_COUNT = 20  # sets of configurations that the walk under way keeps
-A_FIRST = 21  # 8 ints: the bytes that can come first
-A_NEEDED, NEED_CAP = 29, 64  # addresses of stubs that a step wanted
+A_NEEDED, NEED_CAP = 21, 64  # addresses of stubs that a step wanted
 A_CURRENT = A_NEEDED + NEED_CAP
-CW = 12
+CW = 11
 SCRATCH_CAP = 640  # more than a union has alternatives (Limits.max_alternatives)
 A_SCRATCH = A_CURRENT + CW
 A_SETS, SET_LISTS = A_SCRATCH + SCRATCH_CAP * CW, 64  # the first sets of so many linked lists, by their hashes
 A_NEXT = A_SETS + SET_LISTS  # 8 ints: the bytes that a set of configurations can read
-A_STEP = A_NEXT + 8  # number of the step under way (2 ints); rows of scratch that it has looked at
+# what was asked for lately: a state of an automaton and the classes of bytes with which it stays there (two ints)
+A_LOOPS, LOOP_STATES, LOOP_SIZE = A_NEXT + 8, 32, 3
+A_STEP = A_LOOPS + LOOP_STATES * LOOP_SIZE  # number of the step under way (2 ints); rows of scratch that it has looked at
 A_WORK = A_STEP + 2
 ARENA = A_WORK + 1
 WORK = 64  # rows of scratch that one step may look at for each thread that it may keep
@@ -105,7 +106,7 @@ WORK = 64  # rows of scratch that one step may look at for each thread that it m
 # arena: rows
 R_NODE, R_STATE, R_REGS, R_PARENT, R_LEVEL, R_UNIQUE, R_HASH, R_SEEN, R_SIZE = 0, 1, 2, 3, 4, 5, 6, 8, 10
 G_COUNT, G_KEY, G_MISSING, G_EXTRAS, G_EXTRA, G_BITS = 0, 1, 2, 3, 4, 5
-X_NEXT, X_HASH, X_BYTES, X_DATA = 0, 1, 2, 3
+X_NEXT, X_HASH, X_BYTES, X_DATA = 0, 1, 3, 4
 U_ITEM, U_ITEMS, U_OPEN, U_SIZE = 1, 2, 3, 4
 V_NEXT, V_START, V_HASH, V_SIZE = 0, 1, 2, 4
 C_SIZE = 5
@@ -117,7 +118,7 @@ NOTHING, LOOSE_END = -1, -2
 MANY_SETS = 1000  # sets that one walk keeps
 
 # configuration; a frame keeps its whitespace run where a lexeme keeps its interval of words
-NODE, STATE, LO, HI, DEPTH, ESC, CHARS, HASH, TEXT, REGS, PARENT, LEVEL = range(12)
+NODE, STATE, LO, HI, DEPTH, ESC, CHARS, TEXT, REGS, PARENT, LEVEL = range(11)
 BLANKS, NEWLINES = LO, HI
 DONE = 0  # node of the configuration in which the whole output is complete
 ENTER = -2  # state of a scratch row that asks to start its node
@@ -128,22 +129,24 @@ FORK = -7  # R_NODE of an arena row that stands for two frames to return to: R_S
 
 # status of a step
 OK, NEED_NODES, NEED_ARENA, NEED_CONFIGS, NEED_TEXT, NEED_MASK = 0, 1, 2, 3, 4, 5
-TOO_MANY_THREADS, REFUSED, WALKED, NEED_VERDICT = 6, 7, 8, 9
+TOO_MANY_THREADS, REFUSED, NEED_CACHE, NEED_VERDICT = 6, 7, 8, 9
 
-# DESCRIPTOR (one per matcher, int64): (address, length) of every array that a step touches, then scalars. A trie takes four
+# DESCRIPTOR (one per matcher, int64): (address, length) of every array that a step touches, then scalars. A trie takes five
 # pairs in a row. E_OUT and E_DATA: what an operation writes (a mask row) and reads (bytes). E_ADVANCE and E_OPERATE are the
 # addresses of the native code of steps.advance and kernels.operate, E_SELF that of the descriptor.
 E_PROGRAM, E_ARENA, E_CONFIGS, E_TEXT, E_HISTORY, E_WALK, E_STOPS = 0, 2, 4, 6, 8, 10, 12
-E_FLAT, E_OFFSETS, E_TRIE, E_QUOTED, E_TAILS = 14, 16, 18, 26, 34
-E_MASKS, E_CLOSERS, E_LENGTHS, E_KEYS, E_SLOTS, E_CACHED = 42, 44, 46, 48, 50, 52
-E_LEAN, E_SPACES, E_LONG = 54, 62, 64
-E_OUT, E_DATA = 66, 68
-E_WORDS, E_THREADS, E_ENDED, E_ADVANCE, E_OPERATE, E_SELF, E_GRAMMAR, E_LONG_TAILS = 70, 71, 72, 73, 74, 75, 76, 77
-E_SYMBOLS, E_SIZE = 78, 80
+E_FLAT, E_OFFSETS, E_TRIE, E_QUOTED, E_TAILS = 14, 16, 18, 28, 38
+E_MASKS, E_CLOSERS, E_LENGTHS = 48, 50, 52
+E_TABLE, E_KEYS, E_CACHED, E_USED, OLD = 54, 56, 58, 60, 8  # the cache of masks, and the one before it
+E_LEAN, E_SPACES, E_LONG = 70, 80, 82
+E_OUT, E_DATA = 84, 86
+E_WORDS, E_THREADS, E_ENDED, E_ADVANCE, E_OPERATE, E_SELF, E_GRAMMAR, E_LONG_TAILS = 88, 89, 90, 91, 92, 93, 94, 95
+E_SYMBOLS, E_SIZE = 96, 98
 # E_SYMBOLS: ids of the control tokens that the grammar names.
 # E_LONG_TAILS: 1 if a token may end an additional key and spell it again, 2 if one is longer than REACH.
 # E_SPACES: masks of the tokens that begin with at most 0, 1, 2 line feeds and SOFT other blanks, and have more to them (rows
 # 0..2) or not (3..5); row 6: all other tokens. E_LONG: of these, per token: id, line feeds, other blanks, nothing more?
 SPACE_ROWS, LONG_SIZE, SOFT = 3, 4, 32
 END = -1  # read instead of a byte: the end of the output
+LEAVE = -2  # read instead of a byte: raw lexemes that may end do so, and their callers wait for the byte
 SYMBOL = 256  # from here on: the control token with id input - SYMBOL

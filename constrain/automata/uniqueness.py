@@ -11,7 +11,6 @@ of that text.
 from __future__ import annotations
 
 from ._kernel import kernel
-from .hashes import mix
 from .layout import (
     A_ASKED,
     A_OUT,
@@ -66,6 +65,7 @@ from .layout import (
     Y_UNIQUE,
 )
 from .lexemes import allocate, bit, decode
+from .mixing import mix
 from .views import view_i64
 
 EQUAL = -1  # asked in place of a node

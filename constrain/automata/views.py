@@ -14,7 +14,7 @@ from typing import Any
 
 import numba
 
-__all__ = ["address_of_row", "call_native", "ints", "octets", "register", "view_i64"]
+__all__ = ["address_of_row", "call_native", "fence", "ints", "octets", "register", "take_one", "view_i64"]
 
 _functions: dict[int, Callable[..., Any]] = {}
 
@@ -47,6 +47,14 @@ if numba.config.DISABLE_JIT:
 
     def call_native(address, a, b, c, d):
         return _functions[int(address)](a, b, c, d)
+
+    def fence():
+        pass
+
+    def take_one(address):
+        counter = view_i64(address, 1)
+        counter[0] += 1
+        return int(counter[0]) - 1
 
 else:
     from llvmlite import ir
@@ -119,3 +127,23 @@ else:
             return builder.call(function, args[1:])
 
         return types.int64(*[types.int64] * 5), generate
+
+    @intrinsic
+    def fence(typingctx):
+        """What was written before is seen before what is written after, by other threads too; and so for reading."""
+
+        def generate(context, builder, signature, args):
+            builder.fence("acq_rel")
+            return context.get_dummy_value()
+
+        return types.void(), generate
+
+    @intrinsic
+    def take_one(typingctx, address):
+        """Add 1 to the int64 at an address, at once for all threads; what it was."""
+
+        def generate(context, builder, signature, args):
+            pointer = builder.inttoptr(args[0], _I64.as_pointer())
+            return builder.atomic_rmw("add", pointer, ir.Constant(_I64, 1), "monotonic")
+
+        return types.int64(types.int64), generate
