@@ -2,8 +2,8 @@ r"""Regular expressions as a language: the part of ECMA-262's syntax, with the u
 
 Parentheses nest without end in the standard; here groups, assertions among them, lie at most DEPTH deep, in and behind
 a named group at most one deep. A back-reference needs the number or the name of a group: there may be `\1` behind a
-group at the top, before any further one, and `\k<n>` right behind a group named `n` that has neither brackets nor groups
-inside, for names of one small ASCII letter. Left out are other back-references; all but one named group, as names must
+group at the top, before any further one, and `\k<n>` right behind a group named `n` without brackets and groups inside,
+for names of one small ASCII letter. Left out are other back-references; all but one named group, as names must
 differ, and that within others; ranges but those within a-z, A-Z and 0-9; counts of more than three digits; properties
 but the general categories.
 """
