@@ -24,7 +24,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from .._errors import ConstrainError
+from .._errors import ArgumentError, ConstrainError
 from ..automata.matcher import fill_next_token_bitmasks
 
 __all__ = ["Event", "Histories", "Track"]
@@ -220,17 +220,17 @@ class Histories:
         threads: int | None = None,
     ) -> None:
         if on_failure not in (None, "soft", "stop", "raise"):
-            raise ValueError(f'on_failure must be None, "soft", "stop" or "raise", not {on_failure!r}')
+            raise ArgumentError(f'on_failure must be None, "soft", "stop" or "raise", not {on_failure!r}')
         self.shared = not isinstance(constraints, (list, tuple))
         entries = [constraints] if self.shared else list(constraints)
         if not entries:
-            raise ValueError("an empty list of constraints: give one Grammar or None per prompt")
+            raise ArgumentError("an empty list of constraints: give one Grammar or None per prompt")
         for entry in entries:
             if (entry is not None or self.shared) and not callable(getattr(entry, "matcher", None)):
-                raise TypeError(f"a constraint is a Grammar, or None in a list, not {type(entry).__name__}")
+                raise ArgumentError(f"a constraint is a Grammar, or None in a list, not {type(entry).__name__}")
         vocabularies = {g.vocabulary.fingerprint: g.vocabulary for g in entries if g is not None and g.vocabulary}
         if len(vocabularies) > 1:
-            raise ValueError("the grammars of one batch must have the same vocabulary")
+            raise ArgumentError("the grammars of one batch must have the same vocabulary")
         stops = None if stop_token_ids is None else tuple(stop_token_ids)
         self._families = [None if g is None else _Family(_maker(g, stops), max_states, on_failure) for g in entries]
         self.vocabulary = next(iter(vocabularies.values()), None)
@@ -319,7 +319,8 @@ class Histories:
     def _follow(self, ids: Ids) -> list[Track | None]:
         rows, groups = len(ids), len(self._families)
         if rows % groups:
-            raise ValueError(f"{rows} rows cannot belong to {groups} prompts: give one constraint (or None) per prompt")
+            wanted = "give one constraint (or None) per prompt"
+            raise ArgumentError(f"{rows} rows cannot belong to {groups} prompts: {wanted}")
         each = rows // groups
         histories = ids[:, self._prompt_width :]
         tracks: list[Track | None] = []

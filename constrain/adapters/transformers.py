@@ -25,6 +25,7 @@ except ImportError as error:
         name=error.name,
     ) from error
 
+from .._errors import ArgumentError
 from ..bitmask import apply_token_bitmask_inplace
 from ._history import Event, Histories
 from ._logits import allowed_columns, forbid
@@ -97,7 +98,7 @@ class ConstraintLogitsProcessor(LogitsProcessor):  # type: ignore[misc]  # trans
         if vocabulary is None:
             return scores
         if scores.dim() != 2 or input_ids.dim() != 2 or len(scores) != len(input_ids):
-            raise ValueError(
+            raise ArgumentError(
                 f"expected input_ids [rows, length] and scores [rows, width], got {list(input_ids.shape)} and "
                 f"{list(scores.shape)}; continuous batching is not supported"
             )

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from .._limits import check_time
 from .grammar import Frame, Guard, Lexeme, Node, Select, Skin, Union, resolve
 from .oracle import Oracle, Thread, nullable
 
@@ -51,10 +52,14 @@ class Recogniser:
 
     def accepts(self, data: bytes | Sequence[int]) -> bool:
         """Whether `data`, bytes or a sequence with symbols among them, is a whole word of the grammar."""
-        reading: Reading | None = self.start()
+        reading = self.start()
         for byte in data:
-            reading = self.advance(reading, byte) if reading is not None else None
-        return reading is not None and self.is_accepting(reading)
+            check_time()
+            following = self.advance(reading, byte)
+            if following is None:
+                return False
+            reading = following
+        return self.is_accepting(reading)
 
     def start(self) -> Reading:
         reading = Reading(set(), [])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from .._errors import ArgumentError
 from ..vocabulary import Vocabulary
 from ..wires.markers import members
 from ..wires.tools import ToolSchemaCompiler
@@ -47,7 +48,7 @@ class ReplyParser:
         reasoning: str | None = "auto",
     ) -> None:
         if reasoning not in ("auto", "inside", None):
-            raise ValueError(f'reasoning must be "auto", "inside" or None, not {reasoning!r}')
+            raise ArgumentError(f'reasoning must be "auto", "inside" or None, not {reasoning!r}')
         self._wires = members(wire)
         self._alphabet = Alphabet(self._wires, vocab)
         self._decoder = TextDecoder()

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from .._errors import ArgumentError
 from .arrays import NumpyArrays
 from .gguf_file import GgufFile
 from .llama import LlamaModel
@@ -47,5 +48,5 @@ class CpuRunner(Runner[Model, Tokens]):
     def prompt(self, messages: Messages, tools: Messages | None = None) -> list[int]:
         """Token ids of a conversation, up to where the reply begins. Raises ValueError without a template."""
         if self.template is None:
-            raise ValueError("this model has no chat template; encode the prompt with runner.tokenizer.encode")
+            raise ArgumentError("this model has no chat template; encode the prompt with runner.tokenizer.encode")
         return self.tokenizer.encode(self.template.render(messages, tools))

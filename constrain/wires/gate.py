@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from .._arguments import shown
+from .._errors import ArgumentError
 from ..automata.grammar import SYMBOL, Lexeme, Node
 from ..languages.texts import strings_without
 from ..vocabulary import Vocabulary
@@ -66,8 +68,8 @@ def read_thoughts(reasoning: str | bool | Thoughts | None) -> Thoughts | None:
     """The option `reasoning`. Raises ValueError."""
     if isinstance(reasoning, Thoughts):
         return reasoning
-    if reasoning not in _WAYS:
-        raise ValueError(f"reasoning={reasoning!r}; use None, 'wait', 'inside' or 'optional'")
+    if not isinstance(reasoning, (str, bool, type(None))) or reasoning not in _WAYS:
+        raise ArgumentError(f"reasoning={shown(reasoning)}; use None, 'wait', 'inside' or 'optional'")
     return _WAYS[reasoning]
 
 

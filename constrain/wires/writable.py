@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
+from .._arguments import one_of
 from ..schema.options import Options
 from .markers import ElementBody, JsonBody, KeyValueBody, Mark, Wire
 from .values import BARE_KEYS
@@ -27,8 +28,7 @@ class Settings:
             ("json_values", self.json_values, ("schema", "free")),
             ("spelled_markers", self.spelled_markers, (None, "allow", "forbid")),
         ):
-            if value not in choices:
-                raise ValueError(f"{name}={value!r}; use one of {', '.join(map(repr, choices))}")
+            one_of(value, choices, name)
 
 
 def schema_options(wire: Wire, options: Options, settings: Settings) -> Options:
