@@ -11,7 +11,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from .grammar import ArrayShape, Frame, LayoutState, Lexeme, Node, ObjectShape
+from .grammar import NOWHERE, ArrayShape, Frame, LayoutState, Lexeme, Node, ObjectShape
 
 __all__ = ["DONE", "Ahead", "Items", "Members", "Place", "Text", "Thread"]
 
@@ -25,13 +25,14 @@ class Members(NamedTuple):
 
 
 class Items(NamedTuple):
-    """Registers of an array frame: how many items were begun; of a unique one also the values of those that have ended,
-    and the text of the one under way.
+    """Registers of an array frame: how many items were begun; of one that compares items also the values of those that
+    are remembered, the text of the one under way if it is compared, and the state to return to if it equals one.
     """
 
     begun: int = 0
     values: tuple[object, ...] = ()
     text: bytes | None = None
+    equal: int = NOWHERE
 
 
 class Place(NamedTuple):
@@ -120,7 +121,7 @@ class Text:
 
 class Thread:
     """node: None where the whole output is complete. parent: the calling frame, already moved to the state that it
-    returns to. unique: depth of the innermost unique array around, this frame included; -1: none.
+    returns to. unique: depth of the innermost array around that compares items, this frame included; -1: none.
     """
 
     __slots__ = ("_hash", "depth", "node", "parent", "position", "registers", "unique")

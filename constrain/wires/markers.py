@@ -61,6 +61,7 @@ _HERMES = Wire(
     reasoning=_THINK_LINES,
     stops=("<|im_end|>",),
     controls=("<tool_call>", "</tool_call>", *_THINK_CONTROLS),
+    loose=True,
 )
 
 _EXAONE = Wire(
@@ -72,6 +73,7 @@ _EXAONE = Wire(
     reasoning=_THINK_LINES,
     stops=("[|endofturn|]",),
     controls=("<tool_call>", "</tool_call>", *_THINK_CONTROLS),
+    loose=True,
 )
 
 _LLAMA3 = Wire(
@@ -206,8 +208,11 @@ _HARMONY = Wire(
         Mark.of("<|end|>"),
     ),
     starts=(Mark.of("<|start|>assistant"),),
+    headers=(Mark.of("<|channel|>final<|message|>"), Mark.of("<|channel|>commentary<|message|>")),
     stops=("<|return|>", "<|call|>"),
     controls=("<|start|>", "<|end|>", "<|message|>", "<|channel|>", "<|constrain|>", "<|return|>", "<|call|>"),
+    before_call=(Mark.of("<|start|>assistant"),),
+    before_answer=(Mark.of("<|start|>assistant"), Mark.of("<|channel|>final<|message|>")),
 )
 
 _GEMMA4 = Wire(
@@ -250,6 +255,7 @@ _QWEN3_CODER = Wire(
     stops=("<|im_end|>",),
     controls=_HERMES.controls,
     prose_after=False,
+    loose=True,
 )
 
 _KIMI_K3 = Wire(
@@ -275,6 +281,10 @@ _KIMI_K3 = Wire(
     stops=("<|end_of_msg|>",),
     controls=("<|open|>", "<|close|>", "<|sep|>"),
     prose_after=False,
+    before_call=(Mark.of("<|open|>response<|sep|>"), Mark.of("<|close|>response<|sep|>")),
+    after_calls=(Mark.of("<|close|>message<|sep|>"),),
+    before_answer=(Mark.of("<|open|>response<|sep|>"),),
+    after_answer=(Mark.of("<|close|>response<|sep|>"), Mark.of("<|close|>message<|sep|>")),
 )
 
 _GLM_STOPS = ("<|observation|>", "<|user|>", "<|endoftext|>")
@@ -303,6 +313,7 @@ _GLM45 = Wire(
     reasoning=Reasoning(Mark.of("\n<think>"), Mark.of("</think>\n")),
     stops=_GLM_STOPS,
     controls=_GLM_CONTROLS,
+    loose=True,
 )
 
 _GLM47 = Wire(
@@ -319,6 +330,7 @@ _GLM47 = Wire(
     reasoning=Reasoning(_THINK.open, _THINK.close, in_prompt=True),
     stops=_GLM_STOPS,
     controls=_GLM_CONTROLS,
+    loose=True,
 )
 
 _MINIMAX_M2 = Wire(
@@ -333,6 +345,7 @@ _MINIMAX_M2 = Wire(
     reasoning=Reasoning(_THINK_LINES.open, _THINK_LINES.close, in_prompt=True),
     stops=("[e~[",),
     controls=("<minimax:tool_call>", "</minimax:tool_call>", *_THINK_CONTROLS),
+    loose=True,
 )
 
 _DSML = Wire(
