@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._cache import code_stamp
+from .._errors import ArgumentError
 from ..languages.dfa import DFA
 from ..languages.operations import ANY_STRING
 from ..vocabulary import Vocabulary
@@ -143,7 +144,7 @@ class VocabularyIndex:
         """Begin a cache of whole masks that takes, with the one to follow it, so many bytes at most."""
         rows = nbytes // (2 * 4 * self.words)
         if rows < 1:
-            raise ValueError(f"a cache of masks takes at least {2 * 4 * self.words} bytes here, not {nbytes}")
+            raise ArgumentError(f"a cache of masks takes at least {2 * 4 * self.words} bytes here, not {nbytes}")
         with self.lock:
             self.cache = self.previous = MaskCache(self.words, rows)
 

@@ -5,7 +5,7 @@ It is the oracle that the kernels are tested against token by token, the engine 
 contents are kept as bytes, emitted keys in a tuple, and every question of viability ("is there a completion?") is asked
 from first principles.
 
-A *thread* is one way to read the text so far: a node, a position in it, its registers, and the frame to return to.
+A *thread* (`threads`) is one way to read the text so far.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from .._limits import check_time
 from ..languages.dfa import DFA
 from .grammar import (
     NOWHERE,
@@ -25,7 +26,6 @@ from .grammar import (
     Call,
     Frame,
     Guard,
-    LayoutState,
     Lexeme,
     Node,
     ObjectShape,
@@ -36,107 +36,32 @@ from .grammar import (
     Variant,
     resolve,
 )
+from .threads import DONE, Ahead, Items, Members, Place, Text, Thread
 
 if TYPE_CHECKING:
     from .values import Values
 
-__all__ = ["Items", "Members", "Oracle", "Thread", "callee", "children", "key_lexeme", "nullable", "value_of"]
+__all__ = [
+    "DONE",
+    "Items",
+    "Members",
+    "Oracle",
+    "Place",
+    "Thread",
+    "callee",
+    "children",
+    "key_lexeme",
+    "nullable",
+    "value_of",
+]
 
 BLANKS = b" \t\n\r"
 QUOTE, BACKSLASH = ord('"'), ord("\\")
 SHORT_ESCAPES = {ord(k): ord(v) for k, v in zip('"\\/bfnrt', '"\\/\b\f\n\r\t', strict=True)}
-_CONTINUATIONS = bytes(range(0x80, 0xC0))
 _LATELY = 256
 _MOST_DIGITS = 4000  # of an exponent
 _OTHER = b"\xff"  # stands for an additional key: no text
 HEX = frozenset(b"0123456789abcdefABCDEF")
-
-
-class Members(NamedTuple):
-    """Registers of an object frame: keys in the order they were emitted, and the one whose value comes next."""
-
-    emitted: tuple[bytes, ...] = ()
-
-
-class Items(NamedTuple):
-    """Registers of an array frame: how many items were begun; of one that compares items also the values of those that
-    are remembered, the text of the one under way if it is compared, and the state to return to if it equals one.
-    """
-
-    begun: int = 0
-    values: tuple[object, ...] = ()
-    text: bytes | None = None
-    equal: int = NOWHERE
-
-
-class Text(NamedTuple):
-    """Position in a lexeme: the decoded content so far, and the raw bytes of an escape not finished yet."""
-
-    content: bytes = b""
-    escape: bytes = b""
-
-
-class Place(NamedTuple):
-    """Position in a frame: the layout state, and the whitespace run so far."""
-
-    state: int = 0
-    blanks: int = 0
-    newlines: int = 0
-
-
-class Thread(NamedTuple):
-    node: Node | None  # None: the whole output is complete
-    position: Text | Place | None
-    registers: Members | Items | None
-    parent: Thread | None  # the calling frame, already moved to the state that it returns to
-    depth: int
-    unique: int = -1  # depth of the innermost array around that compares items, this frame included; -1: none
-
-    # The fields as what they are in a lexeme, in a frame, and in the frame of an object or an array.
-
-    @property
-    def lexeme(self) -> Lexeme:
-        assert isinstance(self.node, Lexeme)
-        return self.node
-
-    @property
-    def text(self) -> Text:
-        assert isinstance(self.position, Text)
-        return self.position
-
-    @property
-    def frame(self) -> Frame:
-        assert isinstance(self.node, Frame)
-        return self.node
-
-    @property
-    def place(self) -> Place:
-        assert isinstance(self.position, Place)
-        return self.position
-
-    @property
-    def layout_state(self) -> LayoutState:
-        return self.frame.layout.states[self.place.state]
-
-    @property
-    def object(self) -> tuple[ObjectShape, Members]:
-        shape = self.frame.shape
-        assert isinstance(shape, ObjectShape) and isinstance(self.registers, Members)
-        return shape, self.registers
-
-    @property
-    def array(self) -> tuple[ArrayShape, Items]:
-        shape = self.frame.shape
-        assert isinstance(shape, ArrayShape) and isinstance(self.registers, Items)
-        return shape, self.registers
-
-    @property
-    def caller(self) -> Thread:
-        assert self.parent is not None
-        return self.parent
-
-
-DONE = Thread(None, None, None, None, 0)
 
 
 @dataclass(frozen=True)
@@ -155,6 +80,7 @@ class Oracle:
         """Threads after the longest viable prefix of `data`, and its length."""
         threads = self.start()
         for i, byte in enumerate(data):
+            check_time()
             following = self.advance(threads, byte)
             if not following:
                 return threads, i
@@ -177,6 +103,9 @@ class Oracle:
 
     def closure(self, thread: Thread) -> Iterator[Thread]:
         """`thread` and all that it can become without reading: returns to callers, and calls that match nothing."""
+        if isinstance(thread.node, Lexeme) and thread.node.skin is Skin.JSON_STRING:
+            yield thread
+            return
         todo, seen = [thread], {thread}
         while todo:
             this = todo.pop()
@@ -299,12 +228,11 @@ class Oracle:
             for alternative in node.alternatives:
                 yield from self._enter(alternative, byte, parent)
         elif isinstance(node, Lexeme):
+            thread = Thread(node, Text.begin(node), None, parent, parent.depth + 1, parent.unique)
             if node.skin is Skin.RAW:
-                yield from self._consume_text(Thread(node, Text(), None, parent, parent.depth + 1, parent.unique), byte)
-            elif byte == QUOTE:
-                thread = Thread(node, Text(), None, parent, parent.depth + 1, parent.unique)
-                if self._viable(thread, b""):
-                    yield thread
+                yield from self._consume_text(thread, byte)
+            elif byte == QUOTE and self._goes_on(thread, b""):
+                yield thread
         elif isinstance(node, Frame):
             registers: Members | Items | None = None
             if node.shape is not None:
@@ -330,57 +258,60 @@ class Oracle:
     # Lexemes ---------------------------------------------------------------------------------------------------------
 
     def _consume_text(self, thread: Thread, byte: int) -> Iterator[Thread]:
-        content, escape = thread.text
+        text = thread.text
         if byte >= SYMBOL:
             return
-        if thread.lexeme.skin is Skin.RAW:
-            if self._viable(thread, content + bytes([byte])):
-                yield thread._replace(position=Text(content + bytes([byte])))
-            return
-        if escape:
-            escape += bytes([byte])
+        if text.escape:
+            escape = text.escape + bytes([byte])
             decoded = _decode_escape(escape)
-            if decoded is None:
-                return
             if isinstance(decoded, int):
-                content += chr(decoded).encode()
-                if self._viable(thread, content):
-                    yield thread._replace(position=Text(content))
-            elif any(self._some_char(thread, content, low, high) for low, high in decoded):
-                yield thread._replace(position=Text(content, escape))
+                yield from self._read(thread, chr(decoded).encode())
+            elif decoded is not None and any(self._some_char(thread, low, high) for low, high in decoded):
+                yield thread._replace(position=text.within(escape))
+        elif thread.lexeme.skin is Skin.RAW:
+            yield from self._read(thread, bytes([byte]))
         elif byte == BACKSLASH:
             starts = [(c, c) for c in SHORT_ESCAPES.values()] + [(0, 0xD7FF), (0xE000, 0x10FFFF)]
-            if any(self._some_char(thread, content, low, high) for low, high in starts):
-                yield thread._replace(position=Text(content, b"\\"))
+            if any(self._some_char(thread, low, high) for low, high in starts):
+                yield thread._replace(position=text.within(b"\\"))
         elif byte == QUOTE:
             if self._label(thread) >= 0:
                 yield from self._return(thread, bytes([byte]))
-        elif byte >= 0x20 and self._viable(thread, content + bytes([byte])):
-            yield thread._replace(position=Text(content + bytes([byte])))
+        elif byte >= 0x20:
+            yield from self._read(thread, bytes([byte]))
 
     def _label(self, thread: Thread) -> int:
         """Whether the content so far is a word of the lexeme (>= 0)."""
-        node, content = thread.lexeme, thread.text.content
-        if content in node.words:
+        node, (state, chars, low, high) = thread.lexeme, thread.text.ahead
+        if low < high and node.words[low] == thread.text.content:
             return 0
-        state = -1 if node.dfa is None else _state(node.dfa, content)
         label = int(node.dfa.labels[state]) if node.dfa is not None and state >= 0 else -1
-        if label >= 0 and node.min_chars <= _chars(content) <= _most(node.max_chars):
+        if label >= 0 and node.min_chars <= chars <= _most(node.max_chars):
             return label
         return -1
 
-    def _viable(self, thread: Thread, content: bytes) -> bool:
-        """Whether some word of the lexeme starts with `content`; for keys, some key that may be emitted now."""
-        node = thread.lexeme
-        if isinstance(node, _KeyLexeme):
-            return _key_viable(*thread.caller.object, content, thread.caller.layout_state.pending)
-        if any(word.startswith(content) for word in node.words):
-            return True
-        return _dfa_viable(node.dfa, content, node.min_chars, node.max_chars)
+    def _read(self, thread: Thread, data: bytes) -> Iterator[Thread]:
+        """The thread with more content, if some word goes on like that."""
+        ahead = self._goes_on(thread, data)
+        if ahead is not None:
+            yield thread._replace(position=thread.text.then(data, ahead))
 
-    def _some_char(self, thread: Thread, content: bytes, low: int, high: int) -> bool:
+    def _goes_on(self, thread: Thread, data: bytes) -> Ahead | None:
+        """What the content and `data` lead to, if some word of the lexeme starts so; of keys, one that may be emitted
+        now.
+        """
+        node = thread.lexeme
+        ahead = thread.text.look(node, data)
+        if isinstance(node, _KeyLexeme):
+            content, pending = thread.text.content + data, thread.caller.layout_state.pending
+            return ahead if _key_viable(*thread.caller.object, content, pending) else None
+        if ahead.low < ahead.high or _dfa_viable(node.dfa, ahead, node.min_chars, node.max_chars):
+            return ahead
+        return None
+
+    def _some_char(self, thread: Thread, low: int, high: int) -> bool:
         """Whether the content can go on with some character in low..high (not a surrogate)."""
-        return any(self._viable(thread, content + c) for c in _next_chars(thread, content, low, high))
+        return any(self._goes_on(thread, c) is not None for c in _next_chars(thread, low, high))
 
 
 def _recorded(thread: Thread, data: bytes) -> Thread:
@@ -626,7 +557,8 @@ def _in_order(
 
 def _key_viable(shape: ObjectShape, registers: Members, content: bytes, pending: int = 0) -> bool:
     """Whether some key that starts with `content` may be emitted next."""
-    if _allowed_keys(shape, registers, [k for k in shape.keys if k.startswith(content)], pending):
+    declared = [k for k in shape.keys if k.startswith(content)]
+    if declared and _allowed_keys(shape, registers, declared, pending):
         return True
     if shape.extra is None or (state := _state(shape.extra, content)) < 0:
         return False
@@ -639,6 +571,8 @@ def _key_viable(shape: ObjectShape, registers: Members, content: bytes, pending:
     if len(emitted) + 1 + len(missing) > _most(shape.max_members) or (shape.rank is not None and missing):
         return False
     # an additional key: one that is neither declared nor emitted must be left
+    if shape.extra.char_bounds[1][state] < 0:
+        return True  # of infinitely many
     taken = {k for k in (*shape.keys, *emitted) if k.startswith(content) and shape.extra.label(k) >= 0}
     return _more_words_than(shape.extra, state, len(taken))
 
@@ -674,14 +608,14 @@ def _more_words_than(dfa: DFA, state: int, bound: int) -> bool:
     return False
 
 
-def _dfa_viable(dfa: DFA | None, content: bytes, min_chars: int, max_chars: int | None) -> bool:
-    if dfa is None or (state := _state(dfa, content)) < 0:
+def _dfa_viable(dfa: DFA | None, ahead: Ahead, min_chars: int, max_chars: int | None) -> bool:
+    state, chars, _, _ = ahead
+    if dfa is None or state < 0:
         return False
     if min_chars == 0 and max_chars is None:
         return True
     least, most = dfa.char_bounds
-    chars = _chars(content)
-    return chars + least[state] <= _most(max_chars) and (most[state] < 0 or chars + most[state] >= min_chars)
+    return bool(chars + least[state] <= _most(max_chars) and (most[state] < 0 or chars + most[state] >= min_chars))
 
 
 def _state(dfa: DFA, content: bytes) -> int:
@@ -698,11 +632,6 @@ def _state(dfa: DFA, content: bytes) -> int:
 
 
 # Characters and escapes ----------------------------------------------------------------------------------------------
-
-
-def _chars(content: bytes) -> int:
-    """Characters begun in UTF-8 bytes."""
-    return len(content.translate(None, _CONTINUATIONS))
 
 
 def _most(bound: int | None) -> float:
@@ -754,14 +683,15 @@ def _without_low_surrogates(low: int, high: int) -> list[tuple[int, int]] | None
     return [(a, b) for a, b in ranges if a <= b] or None
 
 
-def _next_chars(thread: Thread, content: bytes, low: int, high: int) -> Iterator[bytes]:
+def _next_chars(thread: Thread, low: int, high: int) -> Iterator[bytes]:
     """UTF-8 of characters in low..high that can come next by the words and the automaton alone; all that can, but for
     characters that are no more viable than others that are there.
     """
-    node = thread.lexeme
-    for word in node.words:
-        if word.startswith(content) and len(word) > len(content) and word[len(content)] & 0xC0 != 0x80:
-            char = word[len(content) :].decode()[0]
+    node, (state, _, first, last) = thread.lexeme, thread.text.ahead
+    length = len(thread.text.content) if first < last else 0
+    for word in node.words[first:last]:
+        if len(word) > length and word[length] & 0xC0 != 0x80:
+            char = word[length:].decode()[0]
             if low <= ord(char) <= high:
                 yield char.encode()
     if node.dfa is not None and not node.dfa.is_empty:
@@ -771,7 +701,7 @@ def _next_chars(thread: Thread, content: bytes, low: int, high: int) -> Iterator
         if isinstance(node, _KeyLexeme):
             shape, (emitted,) = thread.caller.object
             enough += len(shape.keys) + len(emitted)
-        yield from _chars_from(node.dfa, _state(node.dfa, content), low, high, enough)
+        yield from _chars_from(node.dfa, state, low, high, enough)
 
 
 def _chars_from(dfa: DFA, state: int, low: int, high: int, enough: int) -> Iterator[bytes]:

@@ -180,8 +180,8 @@ class Completer:
         assert isinstance(ranges, list)
         found: dict[tuple[bytes, bytes], None] = {}
         for low, high in [(c, c) for c in _SHORT] * first + ranges:
-            for char in _next_chars(thread, content, low, high):
-                if self.oracle._viable(thread, content + char):
+            for char in _next_chars(thread, low, high):
+                if self.oracle._goes_on(thread, char) is not None:
                     found[_escape(char, first)[len(escape) :], content + char] = None
         return sorted(found, key=lambda way: (len(way[0]), way))[:_CANDIDATES]
 
