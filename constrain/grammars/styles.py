@@ -23,6 +23,7 @@ STYLES = {
     "qwen_xml": "qwen3_coder",
     "minimax_xml": "minimax_m2",
     "deepseek_xml": "dsml",
+    "deepseek_v4_1_xml": "dsml",
     "glm_xml": "glm47",
     "kimi_k3_xml": "kimi_k3",
     "gemma": "gemma4",
@@ -44,6 +45,11 @@ def styled(schema: Any, style: str, ends: Sequence[str], order: str, text: FreeT
     from ..wires.writable import Settings, schema_options
 
     wire = WIRES[STYLES[style]]
+    if style == "deepseek_v4_1_xml":
+        assert isinstance(wire.body, ElementBody)
+        marks_of = wire.body.key_open, wire.body.value_close
+        opened, closed = (replace(mark, text=mark.text.replace("parameter", " parameter")) for mark in marks_of)
+        wire = replace(wire, body=replace(wire.body, key_open=opened, value_close=closed))
     vocab, limits = text.tokens.vocab, text.limits
     marks = Marks({}) if vocab is None else Marks(vocab.control)
     parameters = Parameters(schema, None, None, limits)

@@ -1,22 +1,26 @@
 """Reference runners: the whole way from a prompt to constrained text, small enough to be read as the model answer.
 
 loop      the loop itself, for any model and array library
-arrays    the five array operations it needs, for numpy
-cpu       CpuRunner: the loop on numpy arrays
+arrays    what of it depends on where arrays live, for numpy
+sequences the state of one request in the loop
+speculation   forced tokens and drafts
+chat      CpuRunner and CudaRunner: the loop on arrays in host memory and on a GPU
+cuda_arrays, cuda_kernels, torch_arrays    the arrays of a GPU, by numba or by torch
 requests  Request, Event, Completion, Timing, and the protocols Model and Tokens
 streams   text increments across tokens, stop strings
-gguf_file, llama, text, weights    a model backend: GGUF files of the Llama architecture, in numpy
+gguf_file, llama, products, text, weights    a model backend: GGUF files of the Llama architecture, in numpy
 """
 
 from __future__ import annotations
 
-from .arrays import Arrays, NumpyArrays
-from .cpu import CpuRunner
+from .arrays import Arrays, Draw, NumpyArrays, Workspace
+from .chat import CpuRunner, CudaRunner
 from .errors import DownloadError, ModelError
 from .gguf_file import GgufFile
 from .llama import LlamaModel
 from .loop import Runner
 from .requests import Completion, Event, Model, Request, SequenceError, Timing, Tokens
+from .speculation import Speculation
 from .streams import TextStream
 from .text import ChatTemplate, GgufTokenizer
 from .weights import cached_model, model_path
@@ -26,7 +30,9 @@ __all__ = [
     "ChatTemplate",
     "Completion",
     "CpuRunner",
+    "CudaRunner",
     "DownloadError",
+    "Draw",
     "Event",
     "GgufFile",
     "GgufTokenizer",
@@ -37,9 +43,11 @@ __all__ = [
     "Request",
     "Runner",
     "SequenceError",
+    "Speculation",
     "TextStream",
     "Timing",
     "Tokens",
+    "Workspace",
     "cached_model",
     "model_path",
 ]

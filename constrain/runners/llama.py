@@ -100,6 +100,9 @@ class LlamaModel:
     """
 
     def __init__(self, file: GgufFile, progress: Callable[[str], None] | None = None) -> None:
+        from .products import product  # loads numba
+
+        self._product = product
         self.shape = shape = _read_shape(file)
         self.vocab_size, self.context_length = shape.vocab, shape.context
         self._embedding = file.tensor("token_embd.weight", shape.vocab, shape.width)
@@ -117,26 +120,36 @@ class LlamaModel:
         """An empty cache for one sequence."""
         return Cache(self.shape)
 
-    def forward(self, caches: Sequence[Cache], tokens: Sequence[Sequence[int]]) -> Floats:
-        """Append tokens[i] (one or more ids) to caches[i]; the logits after the last of each, float32 [len(caches), V].
+    def forward(
+        self, caches: Sequence[Cache], tokens: Sequence[Sequence[int]], keep: Sequence[int] | None = None
+    ) -> Floats:
+        """Append tokens[i] (one or more ids) to caches[i]; the logits after the last keep[i] of them (1 by default), in
+        order: float32 [sum(keep), V].
 
         Sequences with a single token share their matrix products. A cache is extended only when its tokens are in;
-        raises ModelError beyond the context length and IndexError for an id outside the vocabulary.
+        raises ModelError beyond the context length, IndexError for an id outside the vocabulary and ValueError for more
+        rows than tokens.
         """
-        last = np.empty((len(caches), self.shape.width), np.float32)
-        for cache, ids in zip(caches, tokens, strict=True):
-            if not len(ids):
-                raise ValueError("forward needs at least one token per sequence")
+        sizes = [1] * len(caches) if keep is None else list(keep)
+        for cache, ids, size in zip(caches, tokens, sizes, strict=True):
+            if not 1 <= size <= len(ids):
+                raise ValueError(
+                    f"forward needs at least one token per sequence, and as many as rows: {len(ids)}, {size}"
+                )
             cache.reserve(len(ids))
+        starts = np.cumsum([0, *sizes])
+        last = np.empty((starts[-1], self.shape.width), np.float32)
         single = [row for row, ids in enumerate(tokens) if len(ids) == 1]
         if single:
-            last[single] = self._decode([caches[row] for row in single], [tokens[row][0] for row in single])
+            last[starts[single]] = self._decode([caches[row] for row in single], [tokens[row][0] for row in single])
         for row, ids in enumerate(tokens):
             if len(ids) > 1:
+                kept: Floats = last[:0]
                 for start in range(0, len(ids), PREFILL_CHUNK):
                     hidden = self._prefill(caches[row], ids[start : start + PREFILL_CHUNK])
-                last[row] = hidden[-1]
-        return _rms_norm(last, self._norm, self.shape.epsilon) @ self._head.T
+                    kept = np.concatenate([kept, hidden])[-sizes[row] :]
+                last[starts[row] : starts[row + 1]] = kept
+        return self._product(_rms_norm(last, self._norm, self.shape.epsilon), self._head)
 
     def _prefill(self, cache: Cache, ids: Sequence[int]) -> Floats:
         """Several tokens of one sequence; the residual stream after the last layer, [T, width]."""
@@ -153,7 +166,7 @@ class LlamaModel:
             scores = grouped @ keys[:, None, :after].transpose(0, 1, 3, 2)  # [kv, groups, T, after]
             scores[..., future] = -np.inf
             mixed = _softmax(scores) @ values[:, None, :after]  # [kv, groups, T, head]
-            x += mixed.transpose(2, 0, 1, 3).reshape(count, -1) @ layer.output.T
+            x += self._product(mixed.transpose(2, 0, 1, 3).reshape(count, -1), layer.output)
             x += self._feed_forward(layer, x)
         cache.length = after
         return x
@@ -173,7 +186,7 @@ class LlamaModel:
                 keys[:, at], values[:, at] = k[row], v[row]
                 scores = grouped[row] @ keys[:, : at + 1].transpose(0, 2, 1)  # [kv, groups, at + 1]
                 mixed[row] = _softmax(scores) @ values[:, : at + 1]
-            x += mixed.reshape(len(caches), -1) @ layer.output.T
+            x += self._product(mixed.reshape(len(caches), -1), layer.output)
             x += self._feed_forward(layer, x)
         for cache in caches:
             cache.length += 1
@@ -188,7 +201,7 @@ class LlamaModel:
     def _project(self, layer: _Layer, x: Floats, positions: npt.NDArray[np.int64]) -> tuple[Floats, Floats, Floats]:
         """Rotated, scaled queries [T, heads, head], rotated keys and plain values [T, kv_heads, head]."""
         shape = self.shape
-        fused = _rms_norm(x, layer.attention_norm, shape.epsilon) @ layer.qkv.T
+        fused = self._product(_rms_norm(x, layer.attention_norm, shape.epsilon), layer.qkv)
         fused = fused.reshape(len(x), shape.heads + 2 * shape.kv_heads, shape.head)
         turning = fused[:, : shape.heads + shape.kv_heads].copy()
         angles = positions[:, None] * self._frequencies
@@ -197,9 +210,9 @@ class LlamaModel:
         return queries, turning[:, shape.heads :], fused[:, shape.heads + shape.kv_heads :]
 
     def _feed_forward(self, layer: _Layer, x: Floats) -> Floats:
-        fused = _rms_norm(x, layer.feed_norm, self.shape.epsilon) @ layer.gate_up.T
+        fused = self._product(_rms_norm(x, layer.feed_norm, self.shape.epsilon), layer.gate_up)
         gate, up = fused[:, : self.shape.hidden], fused[:, self.shape.hidden :]
-        return (_silu(gate) * up) @ layer.down.T
+        return self._product(_silu(gate) * up, layer.down)
 
 
 def _rms_norm(x: Floats, weight: Floats, epsilon: float) -> Floats:

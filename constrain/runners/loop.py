@@ -2,30 +2,33 @@
 
 A step, for the batch of live sequences:
 
+    look ahead, where a request asks for it: take forced tokens, draft likely ones (see `speculation`)
     logits = model.forward(...)              one call
     fill the bitmask rows                    one call for all rows whose constraint restricts something now
-    logits = arrays.apply(...)               forbidden logits become minus infinity, before everything else
-    for each sequence: u = next uniform      exactly one, whether constrained or not, greedy or not
-        token = arrays.choose(...)           penalties -> temperature -> top-k -> top-p -> min-p -> draw
-        session.accept_token(token)          the only place where a constraint moves
+    logits = space.apply(...)                forbidden logits become minus infinity, before everything else
+    u = next uniform, per sequence           exactly one per token, whether constrained or not, greedy or not
+    tokens = space.choose(...)               penalties -> temperature -> top-k -> top-p -> min-p -> draw
+    session.accept_token(token)              the only place where a constraint moves
+    a token equal to the drafted one:        the next row of that sequence is drawn as well
 
 Rows without a constraint, or with an idle one, are never written: their logits reach the sampler as the model gave
 them, and they draw the same ids as they would without this library. Each sequence has a `constrain.Session`: a failure
 of its constraint, at creation, mask or commit, is that sequence's alone, and what the session tells become events. The
-loop holds no state between runs; a session, a cache and a Timing belong to one run, and so to one thread, at a time.
+loop holds no state between runs; sessions, caches, buffers and a Timing belong to one run, and so to one thread, at a
+time.
 """
 
 from __future__ import annotations
 
 import time
-from collections import Counter
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, Generic, TypeVar
 
-from ..sampling import uniforms
-from .arrays import Arrays
-from .requests import Completion, Event, FinishReason, Model, Request, SequenceError, Timing, Tokens
-from .streams import TextStream
+from .arrays import Arrays, Draw, Workspace
+from .requests import Completion, Event, Model, Request, SequenceError, Timing, Tokens
+from .sequences import LiveSequence
+from .speculation import follow, forced_text
 
 __all__ = ["Runner"]
 
@@ -34,62 +37,7 @@ TokensT = TypeVar("TokensT", bound=Tokens)
 
 # A generator that yields events and is sent the consumer's answer to each; False cancels the event's sequence.
 Events = Generator[Event, "bool | None", None]
-
-
-class _Sequence:
-    """The state of one request: its session (None before the start), random stream, text stream and reply so far."""
-
-    def __init__(self, index: int, request: Request, tokens: Tokens) -> None:
-        prompt = request.prompt
-        self.index, self.request = index, request
-        self.prompt = tokens.encode(prompt) if isinstance(prompt, str) else [int(token) for token in prompt]
-        self.stop_ids = frozenset(tokens.eos_token_ids) | frozenset(request.stop_token_ids)
-        self.random = uniforms(request.sampling.seed)
-        self.stream = TextStream(request.stop)
-        self.session: Any = None
-        self.told = 0
-        """How many of the session's events were passed on."""
-        self.cache: Any = None
-        self.pending = self.prompt
-        self.seen = set(self.prompt)
-        self.counts: Counter[int] = Counter()
-        self.reply: list[int] = []
-        self.text = ""
-        self.finish: FinishReason | None = None
-        self.failed = False
-        self.events: list[Event] = []
-
-    def attach(self) -> None:
-        """Make the session."""
-        from ..requests.session import Session
-
-        constraint, policy = self.request.constraint, self.request.on_failure
-        if isinstance(constraint, Session):
-            self.session = constraint
-            return
-        self.session = Session(
-            constraint,
-            prompt=self.prompt,
-            stop_token_ids=sorted(self.stop_ids) if self.request.stop_token_ids else None,
-            on_failure="stop" if policy == "raise" else policy,
-        )
-
-    def take(self, token: int) -> None:
-        self.reply.append(token)
-        self.seen.add(token)
-        self.counts[token] += 1
-        self.pending = [token]
-
-    def complete(self) -> bool | None:
-        constraint = self.request.constraint
-        if constraint is None or getattr(constraint, "is_free", False):
-            return None
-        if self.failed or self.session is None:
-            return False
-        try:
-            return bool(self.session.is_complete)
-        except Exception:
-            return False
+Kept = Generator[Event, "bool | None", "list[LiveSequence]"]
 
 
 class Runner(Generic[ModelT, TokensT]):
@@ -127,21 +75,25 @@ class Runner(Generic[ModelT, TokensT]):
     def stream(self, requests: Sequence[Request], timing: Timing | None = None) -> Events:
         """The events of `generate`, as a generator: `send(False)` cancels the last event's sequence, `close()` all."""
         clock = timing if timing is not None else Timing()
-        live = [_Sequence(index, request, self.tokenizer) for index, request in enumerate(requests)]
+        live = [LiveSequence(index, request, self.tokenizer) for index, request in enumerate(requests)]
         for sequence in live:
             yield from self._start(sequence)
         live = yield from self._finish_ended(live)
-        constrained = any(sequence.request.constraint is not None for sequence in live)
-        bitmask = self.arrays.allocate(len(live), self.model.vocab_size) if constrained else None
-        while live:
-            logits = self._forward(live, clock)
-            logits = yield from self._mask(live, logits, bitmask, clock)
-            for row, sequence in enumerate(live):
-                if sequence.finish is None:
-                    yield from self._advance(sequence, logits, row, clock)
-            live = yield from self._finish_ended(live)
+        if not live:
+            return
+        rows = sum(1 + (s.request.speculation.most if s.request.speculation else 0) for s in live)
+        with self.arrays.workspace(rows, self.model.vocab_size) as space:
+            while live:
+                bitmask = space.bitmask() if any(s.session is not None for s in live) else None
+                live = yield from self._look_ahead(live, bitmask, clock)
+                if not live:
+                    break
+                logits = self._forward(live, clock)
+                logits = yield from self._mask(live, logits, space, bitmask, clock)
+                yield from self._draw(live, logits, space, clock)
+                live = yield from self._finish_ended(live)
 
-    def _start(self, sequence: _Sequence) -> Events:
+    def _start(self, sequence: LiveSequence) -> Events:
         size, most = len(sequence.prompt), self.model.context_length
         if not 1 <= size <= most:
             yield from _end(sequence, f"prompt: {size} tokens, where 1 to {most} are possible")
@@ -152,67 +104,124 @@ class Runner(Generic[ModelT, TokensT]):
         if sequence.finish is None and sequence.request.max_tokens <= 0:
             sequence.finish = "length"
         sequence.cache = self.model.new_cache()
+        if sequence.request.speculation is not None and not hasattr(sequence.cache, "truncate"):
+            raise ValueError("speculation needs a model whose caches can be truncated, see constrain.runners.Model")
 
-    def _forward(self, live: Sequence[_Sequence], clock: Timing) -> Any:
-        started = time.perf_counter()
-        logits = self.model.forward([s.cache for s in live], [s.pending for s in live])
-        elapsed = time.perf_counter() - started
-        if any(not s.reply for s in live):
-            clock.prefill += elapsed
-            clock.prompt_tokens += sum(len(s.pending) for s in live if not s.reply)
-        else:
-            clock.model += elapsed
+    def _look_ahead(self, live: list[LiveSequence], bitmask: Any, clock: Timing) -> Kept:
+        """Take forced tokens, draft likely ones and give each sequence its rows; those that go on."""
+        row = 0
+        for sequence in live:
+            sequence.row, sequence.draft, sequence.restricted = row, [], []
+            if sequence.request.speculation is not None and not sequence.failed:
+                if sequence.session is not None and sequence.request.speculation.jump:
+                    yield from self._jump(sequence, clock)
+                if sequence.finish is None:
+                    self._draft(sequence, bitmask, clock)
+            if sequence.finish is None:
+                row += 1 + len(sequence.draft)
+        return (yield from self._finish_ended(live))
+
+    def _jump(self, sequence: LiveSequence, clock: Timing) -> Events:
+        """Take the tokens that must come: any draw would give them."""
+        session, limit = sequence.session, sequence.request.max_tokens - len(sequence.reply)
+        with _timed(clock, "draft"):
+            try:
+                tokens = session.forced_tokens(limit=limit) if session.is_constraining else []
+            except Exception:
+                tokens = []  # what fails on the way is for the mask to find
+        for token in tokens:
+            with _timed(clock, "mask"):
+                session.is_constraining  # noqa: B018  # lets the session note where it engages, as before every draw
+            yield from _pass_on(sequence)
+            if sequence.finish is None and not sequence.failed:
+                sequence.random.random()
+                clock.jumped += 1
+                yield from self._take(sequence, token, clock)
+            if sequence.finish is not None or sequence.failed:
+                return
+
+    def _draft(self, sequence: LiveSequence, bitmask: Any, clock: Timing) -> None:
+        """Choose the tokens to try, and fill the rows behind them."""
+        options, session = sequence.request.speculation, sequence.session
+        assert options is not None
+        size = len(sequence.reply)
+        room = self.model.context_length - len(sequence.prompt) - size
+        room = min(options.most, sequence.request.max_tokens - size - 1, room)
+        if room <= 0:
+            return
+        with _timed(clock, "draft"):
+            draft: list[int] = []
+            if session is not None and session.undecided:
+                return
+            if session is not None and options.jump and session.is_constraining:
+                draft = forced_text(session, self.tokenizer.encode, room)
+            draft += sequence.lookup.find(draft, room - len(draft))
+            if session is not None and draft:
+                draft, sequence.restricted = follow(session, draft, bitmask, sequence.row)
+            sequence.draft = draft
+            clock.drafted += len(draft)
+
+    def _forward(self, live: Sequence[LiveSequence], clock: Timing) -> Any:
+        caches, tokens = [s.cache for s in live], [[*s.pending, *s.draft] for s in live]
+        reading = [s for s in live if not s.read]
+        with _timed(clock, "prefill" if reading else "model"):
+            if any(s.draft for s in live):
+                logits = self.model.forward(caches, tokens, [1 + len(s.draft) for s in live])  # type: ignore[call-arg]
+            else:
+                logits = self.model.forward(caches, tokens)
+        clock.prompt_tokens += sum(len(s.prompt) for s in reading)
+        clock.steps += len(live)
+        for sequence in live:
+            sequence.read = True
         return logits
 
     def _mask(
-        self, live: Sequence[_Sequence], logits: Any, bitmask: Any, clock: Timing
+        self, live: Sequence[LiveSequence], logits: Any, space: Workspace, bitmask: Any, clock: Timing
     ) -> Generator[Event, bool | None, Any]:
         """Logits with the rows of all sequences masked whose constraint restricts something now."""
-        started = time.perf_counter()
-        rows = [row for row, s in enumerate(live) if s.session is not None and s.session.is_constraining]
-        clock.mask += time.perf_counter() - started
+        with _timed(clock, "mask"):
+            limited = [s for s in live if s.session is not None and s.session.is_constraining]
         for sequence in live:
             yield from _pass_on(sequence)
-        rows = [row for row in rows if live[row].finish is None]
-        if not rows:
-            return logits
-        started = time.perf_counter()
-        bitmask = bitmask[: len(live)]
-        for row in rows:
-            if live[row].session.undecided:
-                live[row].session.prefer(self.arrays.best(logits, row))
-        self._fill(live, bitmask, rows)
-        rows = [row for row in rows if live[row].session.is_constraining]
-        if rows:
-            logits = self.arrays.apply(logits, bitmask, rows)
-        clock.mask += time.perf_counter() - started
+        limited = [s for s in limited if s.finish is None]
+        with _timed(clock, "mask"):
+            for sequence in limited:
+                if sequence.session.undecided:
+                    sequence.session.prefer(space.best(logits, sequence.row))
+            if limited:
+                _fill(limited, space, bitmask)
+            rows = [s.row for s in limited if s.session.is_constraining]
+            rows += [row for s in live if not s.failed for row in s.restricted]
+            if rows:
+                logits = space.apply(logits, bitmask, rows)
         for sequence in live:
             yield from _pass_on(sequence)
         return logits
 
-    def _fill(self, live: Sequence[_Sequence], bitmask: Any, rows: Sequence[int]) -> None:
-        """Fill the rows in one call, and one by one only to find out whose constraint failed."""
-        try:
-            self.arrays.fill([live[row].session for row in rows], bitmask, rows)
-        except Exception:
-            for row in rows:
-                try:
-                    live[row].session.fill_next_token_bitmask(bitmask, row)
-                except Exception as error:
-                    live[row].session.fail("mask", error)
+    def _draw(self, live: list[LiveSequence], logits: Any, space: Workspace, clock: Timing) -> Events:
+        """Draw one token for each sequence, and further ones as long as they are what was drafted."""
+        drawing, depth = [s for s in live if s.finish is None], 0
+        while drawing:
+            with _timed(clock, "sample"):
+                draws = [Draw(s.row + depth, s.request.sampling, s.seen, s.counts, s.random.random()) for s in drawing]
+                tokens = space.choose(logits, draws)
+            further = []
+            for sequence, token in zip(drawing, tokens, strict=True):
+                if isinstance(token, ValueError):
+                    yield from _end(sequence, f"draw: {token}", token)
+                    continue
+                sequence.pending = []  # the model has read it, and what was drafted before this token
+                yield from self._take(sequence, token, clock)
+                drafted = sequence.draft[depth] if depth < len(sequence.draft) else None
+                clock.accepted += token == drafted
+                if token == drafted and sequence.finish is None and not sequence.failed:
+                    further.append(sequence)
+                elif drafted is not None and sequence.finish is None:
+                    sequence.cache.truncate(len(sequence.prompt) + len(sequence.reply) - 1)
+            drawing, depth = further, depth + 1
 
-    def _advance(self, sequence: _Sequence, logits: Any, row: int, clock: Timing) -> Events:
-        """Draw one token for one sequence, commit it, and emit what it settles."""
-        started = time.perf_counter()
-        u = sequence.random.random()
-        sampling = sequence.request.sampling
-        try:
-            token = self.arrays.choose(logits, row, sampling, sequence.seen, sequence.counts, u)
-        except ValueError as error:
-            yield from _end(sequence, f"draw: {error}", error)
-            return
-        finally:
-            clock.sample += time.perf_counter() - started
+    def _take(self, sequence: LiveSequence, token: int, clock: Timing) -> Events:
+        """Commit one token to one sequence, and emit what it settles."""
         if sequence.session is not None:
             yield from self._commit(sequence, token, clock)
             if sequence.finish in ("failed", "cancelled"):
@@ -227,23 +236,22 @@ class Runner(Generic[ModelT, TokensT]):
             sequence.finish = "length"
         yield from _emit(sequence, "token", text=text, token_id=token)
 
-    def _commit(self, sequence: _Sequence, token: int, clock: Timing) -> Events:
+    def _commit(self, sequence: LiveSequence, token: int, clock: Timing) -> Events:
         """Advance the session by the token; a terminated one ends the sequence."""
         session = sequence.session
-        started = time.perf_counter()
-        if not session.accept_token(token) and session.failure is None:
-            session.fail("commit", RuntimeError(f"the matcher refuses token {token}"))
-            session.accept_token(token)
-        if session.is_terminated():
-            sequence.finish = "stop"
-        clock.commit += time.perf_counter() - started
+        with _timed(clock, "commit"):
+            if not session.accept_token(token) and session.failure is None:
+                session.fail("commit", RuntimeError(f"the matcher refuses token {token}"))
+                session.accept_token(token)
+            if session.is_terminated():
+                sequence.finish = "stop"
         yield from _pass_on(sequence)
 
-    def _is_full(self, sequence: _Sequence) -> bool:
+    def _is_full(self, sequence: LiveSequence) -> bool:
         size = len(sequence.reply)
         return size >= sequence.request.max_tokens or len(sequence.prompt) + size > self.model.context_length
 
-    def _finish_ended(self, live: Sequence[_Sequence]) -> Generator[Event, bool | None, list[_Sequence]]:
+    def _finish_ended(self, live: Sequence[LiveSequence]) -> Kept:
         """Close the sequences that ended; the others."""
         for sequence in live:
             if sequence.finish is None:
@@ -260,7 +268,29 @@ class Runner(Generic[ModelT, TokensT]):
         return [sequence for sequence in live if sequence.finish is None]
 
 
-def _emit(sequence: _Sequence, kind: Any, text: str = "", token_id: int | None = None, reason: str = "") -> Events:
+@contextmanager
+def _timed(clock: Timing, part: str) -> Iterator[None]:
+    """Add the time of the block to one part of a Timing."""
+    started = time.perf_counter()
+    try:
+        yield
+    finally:
+        setattr(clock, part, getattr(clock, part) + time.perf_counter() - started)
+
+
+def _fill(limited: Sequence[LiveSequence], space: Workspace, bitmask: Any) -> None:
+    """Fill the rows in one call, and one by one only to find out whose constraint failed."""
+    try:
+        space.fill([s.session for s in limited], bitmask, [s.row for s in limited])
+    except Exception:
+        for sequence in limited:
+            try:
+                sequence.session.fill_next_token_bitmask(bitmask, sequence.row)
+            except Exception as error:
+                sequence.session.fail("mask", error)
+
+
+def _emit(sequence: LiveSequence, kind: Any, text: str = "", token_id: int | None = None, reason: str = "") -> Events:
     """Yield one event; the consumer's False cancels the sequence."""
     position = len(sequence.reply) - (kind == "token")
     event = Event(kind, sequence.index, position, text, token_id, reason)
@@ -271,7 +301,7 @@ def _emit(sequence: _Sequence, kind: Any, text: str = "", token_id: int | None =
         sequence.finish = "cancelled"
 
 
-def _pass_on(sequence: _Sequence) -> Events:
+def _pass_on(sequence: LiveSequence) -> Events:
     """Yield what the session has told since; a failure under a policy that says so ends the sequence."""
     session = sequence.session
     if session is None:
@@ -286,7 +316,7 @@ def _pass_on(sequence: _Sequence) -> Events:
             yield from _emit(sequence, told.kind, reason=told.reason)
 
 
-def _end(sequence: _Sequence, reason: str, error: Exception | None = None) -> Events:
+def _end(sequence: LiveSequence, reason: str, error: Exception | None = None) -> Events:
     """The sequence cannot go on."""
     if sequence.request.on_failure == "raise":
         raise SequenceError(sequence.index, len(sequence.reply), reason) from error

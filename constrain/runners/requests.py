@@ -8,6 +8,7 @@ from typing import Any, Literal, Protocol
 
 from .._errors import ConstrainError
 from ..sampling import Sampling
+from .speculation import Speculation
 
 __all__ = ["Completion", "Event", "Model", "Request", "SequenceError", "Timing", "Tokens"]
 
@@ -25,7 +26,12 @@ class Model(Protocol):
         """An empty cache for one sequence."""
 
     def forward(self, caches: Sequence[Any], tokens: Sequence[Sequence[int]]) -> Any:
-        """Append tokens[i] to caches[i]; logits after the last of each, float [len(caches), V], to be written to."""
+        """Append tokens[i] to caches[i]; logits after the last of each, float [len(caches), V], to be written to.
+
+        For requests with speculation, there is a third parameter, `keep: Sequence[int]`: the logits after the last
+        keep[i] tokens of each, float [sum(keep), V], in order; and a cache has `truncate(length)`, which forgets all
+        but its first tokens.
+        """
 
 
 class Tokens(Protocol):
@@ -51,6 +57,7 @@ class Request:
     included. stop: strings that end the reply and are not part of it. stop_token_ids: in addition to the model's own.
     on_failure: when the constraint fails, "soft" goes on without it, "stop" ends the sequence, "raise" raises
     SequenceError; None is "soft" for a constraint that is idle at first (tools) and "stop" for one that is not.
+    speculation: whether and how to look ahead; it does not change the reply.
     """
 
     prompt: Sequence[int] | str
@@ -60,6 +67,7 @@ class Request:
     stop: Sequence[str] = ()
     stop_token_ids: Collection[int] = ()
     on_failure: Literal["soft", "stop", "raise"] | None = None
+    speculation: Speculation | None = None
 
 
 @dataclass(frozen=True)
@@ -105,19 +113,34 @@ class Event:
 
 @dataclass
 class Timing:
-    """Seconds spent in a run, by part, and the number of tokens; a loop adds to it."""
+    """Seconds spent in a run, by part, and the number of tokens; a loop adds to it.
+
+    draft: looking ahead, the masks of drafted tokens included. steps: passes of the model, summed over the sequences.
+    drafted, accepted: tokens read on trial, and those of them that the draws confirmed. jumped: forced tokens that were
+    taken without the model. With a device, what it does is counted where the host waits for it, in `sample` mostly.
+    """
 
     prefill: float = 0.0
     model: float = 0.0
+    draft: float = 0.0
     mask: float = 0.0
     sample: float = 0.0
     commit: float = 0.0
     prompt_tokens: int = 0
     tokens: int = 0
+    steps: int = 0
+    drafted: int = 0
+    accepted: int = 0
+    jumped: int = 0
 
     @property
     def total(self) -> float:
-        return self.prefill + self.model + self.mask + self.sample + self.commit
+        return self.prefill + self.model + self.draft + self.mask + self.sample + self.commit
+
+    @property
+    def tokens_per_step(self) -> float:
+        """Tokens of the replies per pass of the model; 1 without speculation."""
+        return self.tokens / self.steps if self.steps else 0.0
 
     @property
     def tokens_per_second(self) -> float:

@@ -65,6 +65,7 @@ class ToolAutomaton(ReplyGrammar):
                  token of the vocabulary, or to None where it has none (see `renaming.Markers`).
     text_arming: whether a call may begin with the text of a marker for which the vocabulary has no token.
     code_fences: whether a call inside a ``` block stays text.
+    bar_calls:   with the choice "none": whether the markers that begin a call are forbidden. Else the reply is free.
     The other options are those of ToolSchemaCompiler, and only for a list of tools.
 
     Raises SchemaError, UnsatisfiableError, LimitError (they name the tool), RequestError (tool_choice),
@@ -89,6 +90,7 @@ class ToolAutomaton(ReplyGrammar):
         spelled_markers: str | None = None,
         text_arming: bool = False,
         code_fences: bool = True,
+        bar_calls: bool = False,
         limits: Limits | None = None,
         **options: Any,
     ) -> None:
@@ -103,6 +105,7 @@ class ToolAutomaton(ReplyGrammar):
             "spelled_markers": spelled_markers,
             "text_arming": text_arming,
             "code_fences": code_fences,
+            "bar_calls": bar_calls,
         }
         if isinstance(tools, ToolSchemaCompiler):
             if options:
@@ -127,7 +130,9 @@ class ToolAutomaton(ReplyGrammar):
         self._watched = Gate.of(watched, self.wires, self.marks) or Gate()
         self._settings, self._code_fences = settings, code_fences
         self._demanded = self.choice.mode == "required"
-        openings = [] if self.choice.mode == "none" else [o for region in self.regions for o in region.openings()]
+        none = self.choice.mode == "none"
+        self._barred = none and bar_calls
+        openings = [] if none and not bar_calls else [o for r in self.regions for o in r.openings(not none)]
         self._openings = [(one.token, one) for one in openings if one.token is not None]
         self._by_text = [one for one in openings if one.token is None] if vocab is None or text_arming else []
         self.triggers = [(re.compile(one.trigger), one.at_start) for one in self._by_text]
@@ -167,8 +172,10 @@ class ToolAutomaton(ReplyGrammar):
         """What a matcher does outside calls."""
         spell = self.marks.spell
         arms: dict[int, list[bytes]] = {}
+        others_begin = {token for token, opening in self._openings if not opening.is_call}
+        barred = {token for token, _ in self._openings} - others_begin if self._barred else set()
         for token, opening in self._openings:
-            if opening.is_call:
+            if opening.is_call and token not in barred:
                 arms.setdefault(token, []).append(opening.before)
         silent = [mark.text for wire in self.wires for mark in wire.silent]
         others = {spell(text): False for text in silent}
@@ -192,6 +199,8 @@ class ToolAutomaton(ReplyGrammar):
             overruns=any(region.ends_in_text for region in self.regions),
             textual=self._textual,
             names_any=self._settings.names == "any",
+            barred=tuple(sorted(barred)),
+            bars_text=self._barred,
         )
 
     @property
@@ -206,7 +215,7 @@ class ToolAutomaton(ReplyGrammar):
     @cached_property
     def _messages(self) -> list[Region]:
         """The formats in which every message has a header."""
-        free = self.choice.mode == "auto" and bool(self._openings)
+        free = (self.choice.mode == "auto" or self._barred) and bool(self._openings)
         return [region for region in self.regions if region.message_starts] if free else []
 
     # Roots ----------------------------------------------------------------------------------------------------------
@@ -214,8 +223,9 @@ class ToolAutomaton(ReplyGrammar):
     def _free_root(self) -> Node:
         nodes: dict[int, list[Node]] = {}
         for token, opening in self._openings:
-            nodes.setdefault(token, []).append(opening.node)
-        messages = [region.message() for region in self._messages]
+            if not (self._barred and opening.is_call):
+                nodes.setdefault(token, []).append(opening.node)
+        messages = [region.message(not self._barred) for region in self._messages]
         for region, message in zip(self._messages, messages, strict=True):
             for start in region.message_starts:
                 nodes.setdefault(start[0] - SYMBOL, []).append(frame(start[1:], message))
@@ -223,10 +233,11 @@ class ToolAutomaton(ReplyGrammar):
         if self._textual:
             from .by_text import free_root
 
-            return free_root(self._by_text, [way[:-1] for way in ways], not self._settings.parallel)
-        ways += [(opening.node, ANYTHING) for opening in self._by_text]
+            single = not self._settings.parallel
+            return free_root(self._by_text, [way[:-1] for way in ways], single, self._barred)
+        ways += [(opening.node, ANYTHING) for opening in self._by_text if not self._barred]
         first: Parts = (_union(messages),) if messages else ()
-        return frame(*first, Many(Either(*ways)))
+        return frame(*first, Many(Either(*ways))) if ways else frame(*first)
 
     def _demanded_root(self) -> Node:
         blocks = [node for region in self.regions for node in region.blocks()]

@@ -36,10 +36,11 @@ _AT_START = r'^[ \t\r\n]*(?:;[ \t\r\n]*)?\{[ \t\r\n]{0,4}"name"'
 """How a call begins in formats without an opening marker: at the start of a message, or after another call."""
 
 
-def free_root(openings: Sequence[Opening], ways: Sequence[Parts], single: bool) -> Node:
+def free_root(openings: Sequence[Opening], ways: Sequence[Parts], single: bool, barred: bool = False) -> Node:
     """The grammar of whole replies.
 
     openings: calls that begin with text.     ways: those that begin with a control token.     single: at most one call.
+    barred: no call can be written.
     """
     markers = tuple(dict.fromkeys(one.before.decode() for one in openings if one.before))
     language = strings_without(markers) if markers else ANY_STRING
@@ -49,6 +50,8 @@ def free_root(openings: Sequence[Opening], ways: Sequence[Parts], single: bool) 
         language = operations.difference(language, compile_pattern(_AT_START))
         start = (LOOSE, Union(tuple(at_start)))
     free = Lexeme(dfa=language)
+    if barred:
+        return frame(free, Many(Either(*ways), free)) if ways else frame(free)
     anywhere: list[Parts] = [*ways, *((one.node,) for one in openings if one.before)]
     if single:
         later: Parts = (free, Maybe(Either(*anywhere), free)) if anywhere else (free,)

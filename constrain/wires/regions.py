@@ -9,7 +9,7 @@ is named.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from operator import itemgetter
@@ -99,18 +99,24 @@ class Region:
 
     # Blocks ---------------------------------------------------------------------------------------------------------
 
-    def openings(self) -> Iterator[Opening]:
-        """The ways to begin a block; then the other markers that begin with the same tokens."""
+    def openings(self, calls: bool = True) -> Iterator[Opening]:
+        """The ways to begin a block; then the other markers that begin with the same tokens.
+
+        calls: False: blocks cannot be written, and nothing follows what begins them.
+        """
+        wire = self.wire
+        ways: Iterable[tuple[Inputs, Callable[[Inputs], Node]]] = self._blocks()
+        if not calls:
+            ways = [(self.marks.spell(mark.text), lambda _: frame()) for mark in wire.openers]
         armed = set()
-        for opener, make in self._blocks():
+        for opener, make in ways:
             before, token, rest = _cut(opener)
             armed.add(token)
             if token is None:
                 trigger = re.escape(before) if before else _TRIGGER
-                yield Opening(before, None, make(opener), True, trigger, self.wire.heads[-1].at_start or not before)
+                yield Opening(before, None, make(opener), True, trigger, wire.heads[-1].at_start or not before)
             else:
                 yield Opening(before, token, make(rest))
-        wire = self.wire
         others = [*wire.silent, *((wire.reasoning.open,) if wire.reasoning else ())]
         for text in dict.fromkeys(mark.text for mark in others):
             before, token, rest = _cut(self.marks.spell(text))
@@ -148,9 +154,9 @@ class Region:
         texts += [wire.reasoning.open.text] if wire.reasoning else []
         return [self.marks.spell(text) for text in texts]
 
-    def message(self) -> Node:
+    def message(self, calls: bool = True) -> Node:
         """A call, or the header of another message."""
-        return Union((*self.blocks(), *(frame(header) for header in self.message_headers)))
+        return Union((*(self.blocks() if calls else ()), *(frame(header) for header in self.message_headers)))
 
     def between(self) -> Parts | None:
         """What stands between two blocks; None where there is one at most."""

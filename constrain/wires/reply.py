@@ -43,6 +43,7 @@ class Plan:
     longest_other: inputs of the longest.
     overruns: a call may end in the middle of a token.
     textual: the automaton reads free text, too (see `by_text`).     names_any: names may be those of no tool.
+    barred: control tokens that cannot be written.     bars_text: nor can the texts by which calls begin.
     """
 
     watch: Watch
@@ -56,6 +57,8 @@ class Plan:
     overruns: bool = False
     textual: bool = False
     names_any: bool = False
+    barred: tuple[int, ...] = ()
+    bars_text: bool = False
 
     def start(self) -> State:
         if self.textual:
@@ -68,11 +71,11 @@ class Plan:
 
     def banned(self, state: State, stops: Sequence[int]) -> tuple[int, ...]:
         """Control tokens that are forbidden although no call is under way: to end a reply before the call that it must
-        have, or to begin a second one where there may be one.
+        have, or to begin one where there may be none (any more).
         """
         if self.demanded:
             return tuple(stops)
-        return tuple(self.watch.arms) if self.single and state.calls else ()
+        return (*self.barred, *self.watch.arms) if self.single and state.calls else self.barred
 
     def may_end(self, state: State, accepting: Callable[[], bool]) -> bool:
         """Whether the reply may end. accepting: whether the automaton accepts."""

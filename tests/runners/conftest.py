@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from constrain.runners import NumpyArrays, Runner
+from constrain.runners.arrays import NumpyWorkspace
 
 END, MARKER, PAIR, WIDTH = 256, 257, 258, 264
 
@@ -139,29 +140,38 @@ class LiteralGrammar:
 
 
 class PlainArrays(NumpyArrays):
-    """NumpyArrays without the engine; counts its calls and keeps what reached the sampler."""
+    """NumpyArrays without the engine; counts the calls of its workspaces and keeps what reached the sampler."""
 
     def __init__(self):
         self.fills, self.applied, self.sampled = [], [], []
 
-    def allocate(self, rows, vocab_size):
-        return np.full((rows, -(-vocab_size // 32)), -1, np.int32)
+    def workspace(self, rows, vocab_size):
+        return PlainWorkspace(self, rows, vocab_size)
+
+
+class PlainWorkspace(NumpyWorkspace):
+    def __init__(self, arrays, rows, vocab_size):
+        super().__init__(rows, vocab_size)
+        self.arrays, self.mask = arrays, np.full((rows, -(-vocab_size // 32)), -1, np.int32)
+
+    def bitmask(self):
+        return self.mask
 
     def fill(self, matchers, bitmask, rows):
-        self.fills.append(list(rows))
+        self.arrays.fills.append(list(rows))
         for matcher, row in zip(matchers, rows, strict=True):
             matcher.fill_next_token_bitmask(bitmask, row)
 
     def apply(self, logits, bitmask, rows):
-        self.applied.append(list(rows))
+        self.arrays.applied.append(list(rows))
         bits = np.unpackbits(bitmask.view(np.uint8), axis=1, bitorder="little")[:, : logits.shape[1]].astype(bool)
         for row in rows:
             logits[row, ~bits[row]] = -np.inf
         return logits
 
-    def choose(self, logits, row, sampling, seen, counts, u):
-        self.sampled.append((logits, row, u))
-        return super().choose(logits, row, sampling, seen, counts, u)
+    def choose(self, logits, draws):
+        self.arrays.sampled += [(logits, draw.row, draw.u) for draw in draws]
+        return super().choose(logits, draws)
 
 
 def naive_choose(logits, sampling, seen, counts, u):
