@@ -50,7 +50,7 @@ class Thoughts:
     def controls(self, vocabulary: Vocabulary | None) -> list[str]:
         """The control tokens in `markers`. Without a vocabulary a marker is one."""
         texts = [text for one in self.markers for text in (one.open.text, one.close.text) if text]
-        if vocabulary is None:
+        if vocabulary is None or not texts:
             return texts
         return [name for name in vocabulary.control if name and any(name in text for text in texts)]
 
