@@ -3,7 +3,8 @@
     python benchmarks/gpu_check.py [--steps 1000] [--rows 64] [--width 151936]
 
 1. Equality. CudaRunner and CpuRunner run the same requests on the same logits: rows with a schema and without, greedy
-   and sampled, 1,000 steps in each of float32, float16 and bfloat16. Ids must be equal, and masked logits bit for bit. Where torch sees the GPU, once more with its tensors, by the kernels and by torch's own operations.
+   and sampled, 1,000 steps in each of float32, float16 and bfloat16. Ids must be equal, and masked logits bit for bit.
+   Where torch sees the GPU, once more with its tensors, by the kernels and by torch's own operations.
 2. Times, by events of the device: the mask kernel, with its share of the bandwidth of a copy in device memory, which is
    measured in the same run; the upload of masks; the draw of a batch.
 
