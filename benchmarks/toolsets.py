@@ -7,7 +7,7 @@ from typing import Any
 
 import constrain
 
-__all__ = ["call", "fresh", "json_wire", "tools"]
+__all__ = ["call", "fresh", "json_wire", "tools", "written"]
 
 _ACTIONS = "open close list find get put copy move rename delete check build sign send read plan".split()
 _THINGS = "ticket order parcel invoice account report calendar message".split()
@@ -65,7 +65,11 @@ def json_wire(vocabulary: constrain.Vocabulary) -> str:
 
 def call(wire: str, tool: dict[str, Any]) -> str:
     """A call of the tool with every parameter, as models write it."""
-    name, values = tool["function"]["name"], arguments(tool)
+    return written(wire, tool["function"]["name"], arguments(tool))
+
+
+def written(wire: str, name: str, values: dict[str, Any]) -> str:
+    """A call with these arguments, in the order in which they are given."""
     if wire == "hermes":
         return f'<tool_call>\n{{"name": "{name}", "arguments": {json.dumps(values)}}}\n</tool_call>'
     if wire == "llama3":

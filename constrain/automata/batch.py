@@ -54,10 +54,7 @@ def fill_batch(
         for job in jobs:
             job.result()
     for i in np.flatnonzero(statuses != at.OK).tolist():
-        if statuses[i] == at.WALKED:
-            matchers[i]._remember(array, int(places[i]))
-        else:
-            matchers[i].fill_next_token_bitmask(array, int(places[i]))
+        matchers[i].fill_next_token_bitmask(array, int(places[i]))
     for matcher, place in zip(matchers, places.tolist(), strict=True):
         if matcher._lacks_bytes:
             matcher._check_alive(array[place])

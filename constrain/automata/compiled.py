@@ -10,8 +10,10 @@ from .._errors import ConstrainError, LimitError, VocabularyError
 from .._limits import Limits, timed
 from ..vocabulary import Vocabulary
 from .grammar import Node
-from .oracle import Oracle, Thread, value_of
+from .oracle import Items, Oracle, Place, Thread, value_of
+from .places import Places
 from .recogniser import Recogniser
+from .spellings import text_of
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -25,7 +27,7 @@ __all__ = ["Grammar"]
 
 
 _MOST_SECONDS = 2.0
-"""Time of one question about a unique array; what is not known by then is taken to be possible."""
+"""Time of one question about an array whose items are compared; what is not known by then is taken to be possible."""
 _MOST_KEPT = 32
 """Beginnings of its text that are kept."""
 
@@ -127,24 +129,40 @@ class Grammar:
         """Where and why `data` is not a complete output, and what was expected there; None when it is one."""
         from .explain import explain
 
-        return explain(Oracle(self.root), data.encode() if isinstance(data, str) else data)
+        return explain(Recogniser(self.root), data.encode() if isinstance(data, str) else data)
 
-    def can_differ(self, frame: int, text: bytes) -> bool:
-        """Whether the unique array at that address of the program, written as far as `text`, can go on; for -1, whether
+    def can_go_on(self, frame: int, text: bytes) -> bool:
+        """Whether the array at that address of the program, written as far as `text`, can go on; for -1, whether
         the last item of any array is unlike the others.
         """
         if frame < 0:
             *earlier, last = value_of(text + b"]")[1:]  # type: ignore[index]
             return last not in earlier
         with self.lock:
-            known = self._arrays.get(frame)
-            if known is None:
-                known = self._arrays[frame] = _Array(Oracle(self.program.unique[frame], any_space=True))
+            array = self._array(frame)
             try:
                 with timed(Limits(max_seconds=_MOST_SECONDS)):
-                    return known.is_viable(text)
+                    return array.is_viable(text)
             except (LimitError, RecursionError):
                 return True  # not known in time
+
+    def can_follow(self, frame: int, state: int, begun: int, text: bytes) -> bool:
+        """Whether the items that follow in the tight array at that address can all be different, in the layout state at
+        an address of its own. text: of the array, with the items before. begun: items, one under way included.
+        """
+        with self.lock:
+            return self._array(frame).can_follow(self.program.state_numbers[state], begun, text)
+
+    def few_values(self, frame: int) -> list[bytes]:
+        """The values that items of the tight array at that address may need for themselves, as JSON."""
+        with self.lock:
+            return self._array(frame).few_values()
+
+    def _array(self, frame: int) -> _Array:
+        known = self._arrays.get(frame)
+        if known is None:
+            known = self._arrays[frame] = _Array(Oracle(self.program.comparing[frame], any_space=True))
+        return known
 
     def _bound(self) -> Vocabulary:
         if self.vocabulary is None:
@@ -177,3 +195,13 @@ class _Array:
                 del self.read[1:-_MOST_KEPT]
                 self.read.append((text[:end], threads))
         return True
+
+    def can_follow(self, state: int, begun: int, text: bytes) -> bool:
+        values = value_of(text.rstrip(b", \t\n\r") + b"]")[1:]  # type: ignore[index]
+        return self.oracle._values._fits(self._frame(state, begun, values), None)
+
+    def few_values(self) -> list[bytes]:
+        return list(map(text_of, Places(self.oracle._values, self._frame(0, 0, ())).few_values()))
+
+    def _frame(self, state: int, begun: int, values: tuple[object, ...]) -> Thread:
+        return Thread(self.oracle.root, Place(state), Items(begun, values), None, 0)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from .grammar import SYMBOL, Call, Frame, Lexeme, Node, ObjectShape, Select, Skin, Union, resolve
 from .oracle import Items, Members, Oracle, Thread, callee, key_lexeme
+from .recogniser import Reading, Recogniser
 
 __all__ = ["Rejection", "explain", "rejection"]
 
@@ -21,6 +23,8 @@ _NAMES = {
     ord(" "): "a space",
 }
 _SHOWN = 6
+_MOST_READ = 500
+"""Descriptions of what can follow that are looked through."""
 _DIGITS = list(b"0123456789")
 
 
@@ -43,22 +47,42 @@ class Rejection:
         return f"expected {_listed(self.expected) or 'nothing more'}, got {self.got}"
 
 
-def explain(oracle: Oracle, data: bytes) -> Rejection | None:
+def explain(recogniser: Recogniser, data: bytes) -> Rejection | None:
     """The rejection of `data`, or None when it is accepted."""
-    threads, used = oracle.run(data)
-    if used == len(data) and oracle.is_accepting(threads):
+    reading, used = recogniser.run(data)
+    if used == len(data) and recogniser.is_accepting(reading):
         return None
-    return rejection(oracle, threads, data, used)
+    return rejection(recogniser, reading, data, used)
 
 
 def rejection(
-    oracle: Oracle, threads: list[Thread], data: bytes, used: int, names: Mapping[int, str] | None = None
+    recogniser: Recogniser, reading: Reading, data: bytes, used: int, names: Mapping[int, str] | None = None
 ) -> Rejection:
-    """Why `threads`, which have read `data` up to `used`, cannot go on. names: of the control tokens, by id."""
+    """Why `reading`, which has read `data` up to `used`, cannot go on. names: of the control tokens, by id."""
     got = _describe_at(data, used) if used < len(data) else "the end"
-    ready = dict.fromkeys(u for thread in threads for u in oracle.closure(thread))
-    expected = dict.fromkeys(e for thread in ready for e in _expected(oracle, thread, names or {}))
-    return Rejection(used, _pointer(threads), got, tuple(expected)[: 2 * _SHOWN])
+    expected = dict.fromkeys(islice(_expected_anywhere(recogniser, reading, names or {}), _MOST_READ))
+    pointer = _pointer(reading.inner[0][1]) if reading.inner else ""
+    return Rejection(used, pointer, got, tuple(expected)[: 2 * _SHOWN])
+
+
+def _expected_anywhere(recogniser: Recogniser, reading: Reading, names: Mapping[int, str]) -> Iterator[str]:
+    """What can follow, by all readings: first in values that were begun, then in rules and in what they call."""
+    closed = recogniser.closed(reading)
+    for called, threads in closed.inner:
+        oracle = recogniser.oracle(called.node)
+        for thread in dict.fromkeys(u for before in threads for u in oracle.closure(before)):
+            yield from _expected(oracle, thread, names)
+    if closed.may_end:
+        yield "the end"
+    alive: set[int] = set()
+    for called, state in closed.places:
+        node = called.node
+        if isinstance(node, Frame):
+            alive.update(edge for edge, _ in node.layout.states[state].edges)
+        elif isinstance(node, Lexeme) and node.dfa is not None:
+            alive.update(byte for byte in range(256) if node.dfa.step(state, byte) >= 0)
+    yield from _describe_bytes([byte for byte in sorted(alive) if byte < SYMBOL])
+    yield from (_describe_input(unit, names) for unit in sorted(alive) if unit >= SYMBOL)
 
 
 def _describe_at(data: bytes, position: int) -> str:
@@ -80,7 +104,11 @@ def describe_byte(byte: int) -> str:
     return f"'{chr(byte)}'" if 33 <= byte < 127 else f"the byte 0x{byte:02x}"
 
 
-def _pointer(threads: list[Thread]) -> str:
+def _describe_input(unit: int, names: Mapping[int, str]) -> str:
+    return describe_byte(unit) if unit < SYMBOL else names.get(unit - SYMBOL, f"token {unit - SYMBOL}")
+
+
+def _pointer(threads: Sequence[Thread]) -> str:
     """JSON pointer of the value that the first thread is in; of the object, where a key is being written."""
     parts: list[str] = []
     thread: Thread | None = threads[0] if threads else None
@@ -120,9 +148,7 @@ def _is_between(thread: Thread) -> bool:
 
 def _expected(oracle: Oracle, thread: Thread, names: Mapping[int, str]) -> Iterator[str]:
     node = thread.node
-    if node is None:
-        yield "the end"
-    elif isinstance(node, Lexeme):
+    if isinstance(node, Lexeme):
         yield from _expected_text(oracle, thread)
     elif isinstance(node, Frame):
         missing = _missing_keys(thread)
@@ -131,9 +157,8 @@ def _expected(oracle: Oracle, thread: Thread, names: Mapping[int, str]) -> Itera
         for byte, target in thread.layout_state.edges:
             if oracle._enter_state(thread, target) is not None:
                 with_key = missing and byte == ord(",")
-                name = describe_byte(byte) if byte < SYMBOL else names.get(byte - SYMBOL, f"token {byte - SYMBOL}")
-                yield name + (f" and the required {_keys(missing)}" if with_key else "")
-    elif thread.place.state == 0:
+                yield _describe_input(byte, names) + (f" and the required {_keys(missing)}" if with_key else "")
+    elif node is not None and thread.place.state == 0:
         yield from _describe(node.node)  # type: ignore[attr-defined]
 
 

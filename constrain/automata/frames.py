@@ -7,17 +7,17 @@ byte; what cannot start with it is not called.
 from __future__ import annotations
 
 from ._kernel import kernel
+from .guards import may_continue, passes
 from .hashes import row_hash, store_hash
 from .layout import (
     A_CURRENT,
-    A_FIRST,
     A_NEED,
     A_NEEDED,
-    A_NEXT,
     A_POS,
     A_SCRATCH,
     A_TOP,
     BLANKS,
+    CALL_EQUAL,
     CALL_NODE,
     CALL_NULLABLE,
     CALL_RETURNS,
@@ -25,8 +25,6 @@ from .layout import (
     CALL_SIZE,
     CALL_VARIANT,
     CW,
-    D_LABEL,
-    DONE,
     EMIT,
     ENTER,
     F_SHAPE,
@@ -34,15 +32,12 @@ from .layout import (
     F_START,
     FLAG_CLOSED,
     FLAG_FINAL,
-    FORK,
     G_BITS,
     G_COUNT,
     G_EXTRA,
     G_EXTRAS,
     G_KEY,
     G_MISSING,
-    GUARD_CLOSE,
-    GUARD_MORE,
     HI,
     K_FRAME,
     K_STUB,
@@ -52,7 +47,6 @@ from .layout import (
     L_SKIN,
     L_WORDS,
     LEVEL,
-    LO,
     N_FIRST,
     NEED_CAP,
     NEWLINES,
@@ -66,7 +60,6 @@ from .layout import (
     O_LABELS,
     O_LEXEME,
     O_MAX,
-    O_MIN,
     O_MISSING,
     O_OBLIGATIONS,
     O_RANK,
@@ -74,13 +67,14 @@ from .layout import (
     O_VALUES,
     O_WORDS,
     PARENT,
+    R_COMPARES,
     R_LEVEL,
     R_NODE,
     R_PARENT,
     R_REGS,
+    R_SEEN,
     R_SIZE,
     R_STATE,
-    R_UNIQUE,
     REACH,
     READ,
     REGS,
@@ -90,7 +84,6 @@ from .layout import (
     S_EDGE_LIST,
     S_EDGES,
     S_FLAGS,
-    S_GUARD,
     S_LEVEL,
     S_NEWLINES,
     S_PENDING,
@@ -98,6 +91,7 @@ from .layout import (
     SELECT_KEY,
     SELECT_VALUE,
     SHAPE_ARRAY,
+    SHAPE_NONE,
     SHAPE_OBJECT,
     SKIN_RAW,
     STATE,
@@ -105,53 +99,26 @@ from .layout import (
     T_BUILT,
     TEXT,
     U_COUNT,
+    U_EQUAL,
     U_FIRST,
     U_ITEM,
     U_ITEMS,
     U_OPEN,
     U_SIZE,
-    Y_MAX,
-    Y_MIN,
+    UNCOMPARED,
+    Y_COMPARED,
     Y_PREFIX,
     Y_PREFIX_COUNT,
     Y_REST,
-    Y_UNIQUE,
 )
 from .lexemes import (
     allocate,
-    any_bit,
     bit,
     feed,
-    follow,
     viable,
 )
 from .rows import emit, push_return, push_scratch, set_row
 from .uniqueness import next_item
-
-
-@kernel("P A i i i -> b")
-def may_continue(P, A, shape_kind, shape, regs):
-    """Guard.MORE: whether a further member or item may follow."""
-    if shape_kind == SHAPE_OBJECT:
-        return A[regs + G_EXTRA] != 0 or any_bit(A, regs + G_BITS, 0, P[shape + O_KEYS])
-    count = A[regs]
-    if P[shape + Y_MAX] >= 0 and count >= P[shape + Y_MAX]:
-        return False
-    return count < P[shape + Y_PREFIX_COUNT] or P[shape + Y_REST] >= 0
-
-
-@kernel("P A i i i -> b")
-def passes(P, A, node, state, regs):
-    """Whether the guard of a layout state lets the frame in."""
-    guard = P[state + S_GUARD]
-    if guard == GUARD_MORE:
-        return may_continue(P, A, P[node + F_SHAPE_KIND], P[node + F_SHAPE], regs)
-    if guard == GUARD_CLOSE:
-        shape = P[node + F_SHAPE]
-        if P[node + F_SHAPE_KIND] == SHAPE_OBJECT:
-            return A[regs + G_MISSING] == 0 and A[regs + G_COUNT] >= P[shape + O_MIN]
-        return A[regs] >= P[shape + Y_MIN]
-    return True
 
 
 @kernel("P A C i i i i i i -> i")
@@ -316,7 +283,8 @@ def make_call(P, A, T, n, call, node, regs, parent, level, byte):
         return n
     if P[call + CALL_SELECT] == SELECT_ITEM:
         old = regs
-        regs = next_item(A, T, old) if P[P[node + F_SHAPE] + Y_UNIQUE] != 0 else allocate(A, 1)
+        compares = P[P[node + F_SHAPE] + Y_COMPARED] != 0
+        regs = next_item(A, T, old, P[call + CALL_EQUAL]) if compares else allocate(A, 1)
         if regs == 0:
             return n
         A[regs] = A[old] + 1
@@ -329,10 +297,11 @@ def make_call(P, A, T, n, call, node, regs, parent, level, byte):
             regs = keys_that_meet(P, A, shape, regs, pending)
             if regs == 0:
                 return n
-    caller = push_frame(P, A, node, returns, regs, parent, level)
+    caller = push_frame(P, A, node, returns, regs, parent, level, P[call + CALL_EQUAL] != UNCOMPARED)
     if caller == 0:
         return n
-    set_row(A, push_scratch(A, n), target, ENTER, -1, caller, level + 1)
+    below = level if P[node + F_SHAPE_KIND] == SHAPE_NONE else level + 1
+    set_row(A, push_scratch(A, n), target, ENTER, -1, caller, below)
     return n + 1
 
 
@@ -342,9 +311,11 @@ def starts_with_byte(P, node, byte):
     return bit(P, P[node + N_FIRST], min(byte, SYMBOL)) != 0
 
 
-@kernel("P A i i i i i -> i")
-def push_frame(P, A, node, returns, regs, parent, level):
-    """Arena row to return to; a call in last place needs none of its own (0: the arena must grow)."""
+@kernel("P A i i i i i b -> i")
+def push_frame(P, A, node, returns, regs, parent, level, compares):
+    """Arena row to return to; a call in last place needs none of its own (0: the arena must grow). compares: whether
+    what is called is an item that is compared.
+    """
     if P[returns + S_FLAGS] & FLAG_CLOSED != 0 and parent >= 0:
         return parent
     caller = allocate(A, R_SIZE)
@@ -354,10 +325,11 @@ def push_frame(P, A, node, returns, regs, parent, level):
         A[caller + R_REGS] = regs
         A[caller + R_PARENT] = parent
         A[caller + R_LEVEL] = level
-        if P[node + F_SHAPE_KIND] == SHAPE_ARRAY and P[P[node + F_SHAPE] + Y_UNIQUE] != 0:
-            A[caller + R_UNIQUE] = caller
+        A[caller + R_SEEN] = A[caller + R_SEEN + 1] = 0
+        if compares:
+            A[caller + R_COMPARES] = caller
         else:
-            A[caller + R_UNIQUE] = A[parent + R_UNIQUE] if parent >= 0 else 0
+            A[caller + R_COMPARES] = A[parent + R_COMPARES] if parent >= 0 else 0
         store_hash(A, caller, row_hash(P, A, node, returns, regs, parent))
     return caller
 
@@ -421,11 +393,11 @@ def first_registers(P, A, node):
                 A[regs + G_BITS + k] = P[P[shape + O_INITIAL] + k]
         return regs
     if P[node + F_SHAPE_KIND] == SHAPE_ARRAY:
-        regs = allocate(A, U_SIZE if P[shape + Y_UNIQUE] != 0 else 1)
+        regs = allocate(A, U_SIZE if P[shape + Y_COMPARED] != 0 else 1)
         if regs != 0:
             A[regs] = 0
-            if P[shape + Y_UNIQUE] != 0:
-                A[regs + U_ITEM], A[regs + U_ITEMS], A[regs + U_OPEN] = -1, 0, A[A_POS]
+            if P[shape + Y_COMPARED] != 0:
+                A[regs + U_ITEM], A[regs + U_ITEMS], A[regs + U_OPEN], A[regs + U_EQUAL] = -1, 0, A[A_POS], -1
         return regs
     return -1
 
@@ -439,92 +411,3 @@ def want(A, stub):
     if A[A_NEED] < NEED_CAP:
         A[A_NEEDED + A[A_NEED]] = stub
         A[A_NEED] += 1
-
-
-@kernel("P A C i i -> b")
-def first_bytes_of(P, A, C, first, last):
-    """Write to A_FIRST the bytes that configurations first..last-1 can read, if that can be told at once: for frames
-    that must read something before they end."""
-    for k in range(8):
-        A[A_FIRST + k] = 0
-    for c in range(first, last):
-        row = c * CW
-        node, state = C[row + NODE], C[row + STATE]
-        if node == DONE or P[node] != K_FRAME or P[state + S_FLAGS] & FLAG_FINAL != 0:
-            return False
-        if not add_first_bytes(P, A, A_FIRST, node, state, C[row + REGS]):
-            return False
-    return True
-
-
-@kernel("P A C i i -> b")
-def next_bytes_of(P, A, C, first, last):
-    """Write to A_NEXT a superset of the bytes that configurations first..last-1 can read, be it after they have ended,
-    if that can be told: for frames and raw lexemes of an automaton."""
-    for k in range(8):
-        A[A_NEXT + k] = 0
-    for c in range(first, last):
-        row = c * CW
-        node, state = C[row + NODE], C[row + STATE]
-        if node == DONE:
-            continue
-        if P[node] == K_FRAME:
-            ends = P[state + S_FLAGS] & FLAG_FINAL != 0
-            if not add_first_bytes(P, A, A_NEXT, node, state, C[row + REGS]):
-                return False
-        elif C[row + LO] < C[row + HI] or P[node + L_SKIN] != SKIN_RAW or P[node + L_SHAPE] >= 0:
-            return False
-        else:
-            ends = P[state + D_LABEL] >= 0
-            for byte in range(256):
-                if follow(P, state, byte) >= 0:
-                    add_byte(A, A_NEXT, byte)
-        if ends and not add_bytes_after(P, A, A_NEXT, C[row + PARENT]):
-            return False
-    return True
-
-
-@kernel("A i i -> v")
-def add_byte(A, place, byte):
-    value = 1 << (byte & 31)
-    A[place + (byte >> 5)] |= value - 0x100000000 if value >= 0x80000000 else value
-
-
-@kernel("P A i i i i -> b")
-def add_first_bytes(P, A, place, node, state, regs):
-    """Add to the 8 ints at `place` the bytes that a frame can read in a layout state; False where it cannot be told."""
-    if P[state + S_NEWLINES] >= 0:
-        A[place] |= 1 << 9 | 1 << 10 | 1 << 13
-        A[place + 1] |= 1
-    for k in range(P[state + S_EDGES]):
-        byte = P[state + S_EDGE_LIST + 2 * k]
-        if byte < SYMBOL:
-            add_byte(A, place, byte)
-    for k in range(P[state + S_CALLS]):
-        call = P[state + S_CALL_LIST] + k * CALL_SIZE
-        if P[call + CALL_NULLABLE] != 0:
-            return False
-        target = call_target(P, A, call, node, regs)
-        if target >= 0:
-            for j in range(8):
-                A[place + j] |= P[P[target + N_FIRST] + j]
-    return True
-
-
-@kernel("P A i i -> b")
-def add_bytes_after(P, A, place, parent):
-    """Add to the 8 ints at `place` the bytes that can be read when control goes back to arena row `parent`; False where
-    it cannot be told."""
-    rest = -1
-    while parent >= 0:
-        if A[parent + R_NODE] == FORK:
-            if rest >= 0 or A[A[parent + R_STATE] + R_NODE] == FORK:
-                return False
-            rest, parent = A[parent + R_PARENT], A[parent + R_STATE]
-        state = A[parent + R_STATE]
-        if not add_first_bytes(P, A, place, A[parent + R_NODE], state, A[parent + R_REGS]):
-            return False
-        parent = A[parent + R_PARENT] if P[state + S_FLAGS] & FLAG_FINAL != 0 else -1
-        if parent < 0:
-            parent, rest = rest, -1
-    return True

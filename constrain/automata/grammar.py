@@ -26,6 +26,7 @@ from ..languages.dfa import DFA
 
 __all__ = [
     "MANY_LABELS",
+    "NOWHERE",
     "SYMBOL",
     "ArrayShape",
     "Call",
@@ -48,6 +49,9 @@ __all__ = [
 
 MANY_LABELS = 30
 """Kinds of additional keys that an object with obligations may have."""
+
+NOWHERE = -1
+"""In place of a layout state: none."""
 
 SYMBOL = 256
 """Input from here on is not a byte: SYMBOL + i is the control token with id i."""
@@ -157,8 +161,10 @@ class ObjectShape:
 class ArrayShape:
     """Item i follows prefix[i], later ones `rest` (None: no further items).
 
-    unique:  no two items are equal, as JSON values; the layout is that of JSON.
-    endless: each item is surely one of infinitely many values (only used where `unique`).
+    compared: items are compared, as JSON values, with earlier ones (see `Call.equal`); the layout is that of JSON.
+    endless: each item that must be unlike others is surely one of infinitely many values (only used where `compared`).
+    tight:   which value an item has may decide what can follow it, though another item exists: few values are shared by
+             items of different kinds (only used where `compared`).
     The builder has checked that min_items can be reached.
     """
 
@@ -166,8 +172,9 @@ class ArrayShape:
     rest: Node | None = None
     min_items: int = 0
     max_items: int | None = None
-    unique: bool = False
+    compared: bool = False
     endless: bool = False
+    tight: bool = False
 
 
 class Select(IntEnum):
@@ -187,11 +194,16 @@ class Guard(IntEnum):
     """A further member or item may follow."""
     CLOSE = 2
     """Nothing required is missing."""
+    NEVER = 3
+    """An item that returns there must equal an earlier one (see `Call.equal`)."""
 
 
 @dataclass(frozen=True)
 class Space:
-    """Bounded JSON whitespace: at most `newlines` line feeds and base + per_level * depth other blanks in one run."""
+    """Bounded JSON whitespace: at most `newlines` line feeds and base + per_level * level other blanks in one run.
+
+    level: objects and arrays around the one that it stands in.
+    """
 
     newlines: int = 2
     base: int = 64
@@ -206,6 +218,11 @@ class Call:
     """For Select.NODE; for Select.ITEM in place of what the shape says."""
     variant: int = 0
     """Only for Select.VALUE: the obligations that the value meets, as bits."""
+    equal: int | None = None
+    """Only for Select.ITEM, where the shape compares items: the item is compared with the earlier ones that were called
+    so. If it equals one, the frame goes on in this state, NOWHERE for none, and forgets the items; else in `returns`,
+    whose guard is asked when the item ends, and the item is remembered. None: it is neither compared nor remembered.
+    """
 
 
 @dataclass(frozen=True, eq=False)

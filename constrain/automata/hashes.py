@@ -1,28 +1,26 @@
 """Kernels that hash what a token can observe of a state: the key under which its mask is cached.
 
 Counts are clipped: how far a bound is away matters only as long as one token can reach it. The additional keys that an
-object has emitted are not part of a hash, so a state in which they could matter has the hash 0: it is not cached. They
-matter while a key is being written or may come next, and always in a vocabulary with tokens that write a comma and a
-whole key (A_WHOLE_KEYS).
-
-Hashes have 62 bits; in the arena they lie in two ints of 31 bits each.
+object has emitted are part of a hash where they matter: where a key may come next, and in a vocabulary with tokens that
+write a comma and a whole key (A_WHOLE_KEYS) always. While a key is being written only those matter that start like it.
 """
 
 from __future__ import annotations
 
 from ._kernel import kernel
 from .layout import (
-    A_BEGIN,
-    A_END,
+    A_POS,
     A_WHOLE_KEYS,
     CHARS,
     CW,
+    D_WORDS,
     DONE,
     E_ARENA,
     E_CONFIGS,
     E_GRAMMAR,
     E_LONG_TAILS,
     E_PROGRAM,
+    E_TEXT,
     F_SHAPE,
     F_SHAPE_KIND,
     G_BITS,
@@ -35,8 +33,11 @@ from .layout import (
     L_COUNTED,
     L_MAX,
     L_MIN,
+    L_SHAPE,
+    L_SKIN,
     LO,
     NODE,
+    O_EXTRA,
     O_MAX,
     O_MIN,
     O_WORDS,
@@ -50,31 +51,21 @@ from .layout import (
     STATE,
     TEXT,
     TIGHT,
+    U_ITEM,
+    U_ITEMS,
     UNCOUNTED,
+    X_BYTES,
+    X_DATA,
+    X_HASH,
+    X_NEXT,
+    Y_COMPARED,
     Y_MAX,
     Y_MIN,
     Y_PREFIX_COUNT,
-    Y_UNIQUE,
 )
-from .views import ints
-
-
-@kernel("i i -> i")
-def mix(h, x):
-    """Fold x into h (multiply and shift; both results keep 62 bits)."""
-    h = ((h ^ x) * 0x1B03738712FAD5C9 + 0x2127599BF4325C37) & 0x3FFFFFFFFFFFFFFF
-    return h ^ (h >> 29)
-
-
-@kernel("A i i -> v")
-def store_hash_at(A, place, h):
-    A[place] = h & 0x7FFFFFFF
-    A[place + 1] = h >> 31
-
-
-@kernel("A i -> i")
-def load_hash_at(A, place):
-    return A[place] | (A[place + 1] << 31)
+from .lexemes import matched
+from .mixing import load_hash_at, mix, store_hash_at
+from .views import ints, octets
 
 
 @kernel("A i i -> v")
@@ -99,18 +90,19 @@ def clipped(count, least, most):
 
 @kernel("P A i i -> i")
 def registers_hash(P, A, node, regs):
-    """Hash of a frame's registers; 0 when the emitted additional keys or items could matter."""
+    """Hash of a frame's registers, without the additional keys where these do not matter; 0 when items could matter."""
     kind, shape = P[node + F_SHAPE_KIND], P[node + F_SHAPE]
     if kind == SHAPE_OBJECT:
-        if A[regs + G_EXTRAS] != 0 and A[A_WHOLE_KEYS] != 0:
-            return 0
         h = mix(mix(7, clipped(A[regs + G_COUNT], P[shape + O_MIN], P[shape + O_MAX])), A[regs + G_KEY])
         h = mix(mix(h, A[regs + G_MISSING]), A[regs + G_EXTRA])
         for k in range(P[shape + O_WORDS]):
             h = mix(h, A[regs + G_BITS + k])
+        finite = P[shape + O_EXTRA] >= 0 and P[P[shape + O_EXTRA] + D_WORDS] >= 0  # they may be used up
+        if A[regs + G_EXTRAS] != 0 and (finite or A[A_WHOLE_KEYS] != 0):
+            h = mix(h, load_hash_at(A, A[regs + G_EXTRAS] + X_HASH))
         return h | 1
     if kind == SHAPE_ARRAY:
-        if P[shape + Y_UNIQUE] != 0:
+        if P[shape + Y_COMPARED] != 0 and (A[regs + U_ITEM] >= 0 or A[regs + U_ITEMS] != 0):
             return 0
         least = max(P[shape + Y_MIN], P[shape + Y_PREFIX_COUNT])
         return mix(mix(11, clipped(A[regs], least, P[shape + Y_MAX])), min(A[regs], P[shape + Y_PREFIX_COUNT])) | 1
@@ -132,6 +124,22 @@ def fork_hash(A, first, second):
     return 0 if one == 0 or other == 0 else mix(mix(one, 77), other) | 1
 
 
+@kernel("A T i i i -> i")
+def hash_of_alike(A, T, entry, start, skin):
+    """Hash of the emitted keys from `entry` on that start with the content from text position `start` on, and of how
+    much of them that is; 0: none does."""
+    h = 0
+    while entry > 0:
+        index = matched(A, entry, T, start, A[A_POS], skin)
+        if index >= 0:
+            h = mix(mix(h, index), A[entry + X_BYTES])
+            for k in range((A[entry + X_BYTES] + 3) // 4):
+                h = mix(h, A[entry + X_DATA + k])
+            h |= 1
+        entry = A[entry + X_NEXT]
+    return h
+
+
 @kernel("O P A C i -> i")
 def config_hash(desc, P, A, C, row):
     node = C[row + NODE]
@@ -140,8 +148,14 @@ def config_hash(desc, P, A, C, row):
     below = load_hash(A, C[row + PARENT])
     h = mix(mix(5, node), C[row + STATE])  # mix(node, state) would fold them into one
     if P[node] == K_LEXEME:
-        if C[row + TEXT] >= 0 and (desc[E_LONG_TAILS] != 0 or A[A[C[row + PARENT] + R_REGS] + G_EXTRAS] != 0):
-            return 0  # it must not repeat an earlier key, nor may a token close it and spell it again
+        if C[row + TEXT] >= 0:
+            if desc[E_LONG_TAILS] != 0:
+                return 0  # a token may close the key and spell it again
+            extras = A[A[C[row + PARENT] + R_REGS] + G_EXTRAS]
+            if extras != 0 and P[P[P[node + L_SHAPE] + O_EXTRA] + D_WORDS] >= 0:
+                h = mix(h, load_hash_at(A, extras + X_HASH))
+            if extras != 0:
+                h = mix(h, hash_of_alike(A, octets(desc, E_TEXT), extras, C[row + TEXT], P[node + L_SKIN]))
         if P[node + L_COUNTED] == TIGHT:
             h = mix(h, C[row + CHARS])
         elif P[node + L_COUNTED] != UNCOUNTED:
@@ -150,7 +164,7 @@ def config_hash(desc, P, A, C, row):
     else:
         own = registers_hash(P, A, node, C[row + REGS])
         if P[node + F_SHAPE_KIND] == SHAPE_OBJECT and A[C[row + REGS] + G_EXTRAS] != 0:
-            return 0  # the next token may write a whole key at once
+            h = mix(h, load_hash_at(A, A[C[row + REGS] + G_EXTRAS] + X_HASH))  # a token may write a whole key at once
     if below == 0 or own == 0:
         return 0
     for k in range(LO, CHARS):
@@ -158,14 +172,14 @@ def config_hash(desc, P, A, C, row):
     return mix(mix(h, below), own) | 1
 
 
-@kernel("O -> i")
-def state_key(desc):
-    """Key of the matcher's state for the cache of masks; 0: not to be cached."""
+@kernel("O i i -> i")
+def key_of(desc, first, last):
+    """Key of configurations first..last-1 for the cache of masks; 0: not to be cached."""
     P, A, C = ints(desc, E_PROGRAM), ints(desc, E_ARENA), ints(desc, E_CONFIGS)
     key = desc[E_GRAMMAR]
     if desc[E_LONG_TAILS] > 1:
         return 0  # a token may reach beyond what the clipped counts tell apart
-    for c in range(A[A_BEGIN], A[A_END]):
+    for c in range(first, last):
         h = config_hash(desc, P, A, C, c * CW)
         if h == 0:
             return 0

@@ -15,48 +15,19 @@ from ..languages.dfa import DFA
 from ..languages.operations import ANY_STRING
 from ..vocabulary import Vocabulary
 from ..vocabulary.store import Arrays, cached_arrays
-from ..vocabulary.trie import Trie, build_trie
+from ..vocabulary.trie import FIELDS, Trie, build_trie
 from . import layout as at
+from .mask_cache import MaskCache, next_cache
 
-__all__ = ["MaskCache", "VocabularyIndex", "as_bits", "index_of"]
+__all__ = ["VocabularyIndex", "as_bits", "index_of", "point"]
 
 NEVER, WANTED = -1, -2
 SLOTS = 512
-CACHED = 768
 QUOTE = ord('"')
 # a token that could end an additional key and spell a whole further key
 _LONG_TAIL = re.compile(rb'".*:.*,.*".*"', re.DOTALL)
 # a token that writes a whole key after a comma or an opening brace
 _WHOLE_KEY = re.compile(rb'[,{]\s*"[^"]*"\s*(:|$)')
-
-
-class MaskCache:
-    """Masks of whole states by their key (hashes.py), until it is full; then the index starts another one.
-
-    keys int64[n], slots int32[n]: an open hash table, key 0 is free; masks int32[CACHED, words]: a row never changes once its
-    key is in the table, so that kernels read without a lock.
-    """
-
-    def __init__(self, words: int) -> None:
-        self.keys: NDArray[np.int64] = np.zeros(4 * 1024, np.int64)
-        self.slots: NDArray[np.int32] = np.zeros(4 * 1024, np.int32)
-        self.masks: NDArray[np.int32] = np.zeros((CACHED, words), np.int32)
-        self.used = 0
-
-    def add(self, key: int, mask: NDArray[np.int32]) -> bool:
-        """Keep a mask; False when there is no room. Call under the index's lock."""
-        if self.used >= CACHED:
-            return False
-        place = key & (len(self.keys) - 1)
-        while self.keys[place]:
-            if self.keys[place] == key:
-                return True
-            place = (place + 1) & (len(self.keys) - 1)
-        self.masks[self.used] = mask
-        self.slots[place] = self.used
-        self.keys[place] = key
-        self.used += 1
-        return True
 
 
 class VocabularyIndex:
@@ -83,10 +54,32 @@ class VocabularyIndex:
         self.trie = vocabulary.trie
         self.long_tails = self.whole_keys = 0
         self.masks: NDArray[np.int32] = np.zeros((SLOTS, self.words), np.int32)
-        self.cache = MaskCache(self.words)
+        self.cache = self.previous = MaskCache(self.words)
         self.lock = threading.RLock()
+        self.ready = False
+        self._descriptor: NDArray[np.int64] | None = None
         self._slots: dict[tuple[object, int], int] = {}
         self._keep: list[DFA] = []
+
+    @property
+    def descriptor(self) -> NDArray[np.int64]:
+        """What a matcher's descriptor holds of the index (layout.py): int64[E_SIZE], the rest zeros."""
+        if self._descriptor is None:
+            desc: NDArray[np.int64] = np.zeros(at.E_SIZE, np.int64)
+            tries = ((at.E_TRIE, self.trie), (at.E_QUOTED, self.quoted), (at.E_TAILS, self.tails), (at.E_LEAN, self.lean))
+            for place, trie in tries:
+                for k, array in enumerate(trie.arrays):
+                    point(desc, place + 2 * k, array)
+            point(desc, at.E_MASKS, self.masks)
+            point(desc, at.E_CLOSERS, self.closers)
+            point(desc, at.E_LENGTHS, self.lengths)
+            point(desc, at.E_SPACES, self.spaces)
+            point(desc, at.E_LONG, self.long)
+            desc[at.E_WORDS], desc[at.E_LONG_TAILS] = self.words, self.long_tails
+            if not self.ready:
+                return desc
+            self._descriptor = desc
+        return self._descriptor
 
     def make(self, vocabulary: Vocabulary) -> None:
         """Make what is derived from the tokens alone; `ready.prepare` makes the rest."""
@@ -110,8 +103,8 @@ class VocabularyIndex:
         parts: dict[str, list[Any]] = {}
         for name, field in _TRIES:
             parts.setdefault(name, []).append(arrays[f"{name}.{field}"])
-        for name, (*found, depth) in parts.items():
-            setattr(self, name, Trie(found[0], found[1], found[2], found[3], int(depth)))
+        for name, found in parts.items():
+            setattr(self, name, Trie.of(found))
         for name in _ARRAYS:
             setattr(self, name, arrays[name])
         self.long_tails, self.whole_keys = arrays["flags"].tolist()
@@ -119,8 +112,9 @@ class VocabularyIndex:
 
     @property
     def nbytes(self) -> int:
-        rows = len(self._slots) + len(self.lengths) + len(self.spaces) + self.cache.used
-        return sum(t.nbytes for t in (self.trie, self.lean, self.quoted, self.tails)) + rows * self.words * 4
+        rows = len(self._slots) + len(self.lengths) + len(self.spaces) // self.words
+        kept = sum(cache.nbytes for cache in {self.cache, self.previous})
+        return sum(t.nbytes for t in (self.trie, self.lean, self.quoted, self.tails)) + rows * self.words * 4 + kept
 
     def slot(self, dfa: DFA, state: int) -> int:
         """Row of the ready mask of that state; WANTED if it may still be made, NEVER if there is no room."""
@@ -140,18 +134,23 @@ class VocabularyIndex:
                 self._slots[dfa.name or id(dfa), state] = found
             return found
 
-    def remember(self, key: int, mask: NDArray[np.int32]) -> MaskCache:
-        """Keep the mask of a whole state; the cache to use from now on."""
+    def resize(self, nbytes: int) -> None:
+        """Begin a cache of whole masks that takes, with the one to follow it, so many bytes at most."""
+        rows = nbytes // (2 * 4 * self.words)
+        if rows < 1:
+            raise ValueError(f"a cache of masks takes at least {2 * 4 * self.words} bytes here, not {nbytes}")
         with self.lock:
-            if not self.cache.add(key, mask):
-                self.cache = MaskCache(self.words)
-                self.cache.add(key, mask)
-            return self.cache
+            self.cache = self.previous = MaskCache(self.words, rows)
+
+    def turn_over(self, full: MaskCache) -> None:
+        """Begin another cache of whole masks in the place of one that is full, unless that was done."""
+        with self.lock:
+            if self.cache is full:
+                holders, self.previous = [self.previous], full
+                self.cache = next_cache(full, holders)
 
 
-_TRIES = [
-    (name, field) for name in ("quoted", "tails", "lean") for field in ("byte", "end", "id_start", "ids", "depth")
-]
+_TRIES = [(name, field) for name in ("quoted", "tails", "lean") for field in FIELDS]
 _ARRAYS = ("closers", "lengths", "spaces", "long")
 _NAMES = (*(f"{name}.{field}" for name, field in _TRIES), *_ARRAYS, "flags", "inside")
 
@@ -195,7 +194,14 @@ def _made(vocabulary: Vocabulary) -> VocabularyIndex:
     arrays = cached_arrays("index", _NAMES, key, vocabulary.size, stamp, build)
     if not index._slots:
         index.use(arrays)
+    index.ready = True
     return index
+
+
+def point(desc: NDArray[np.int64], place: int, array: NDArray[Any]) -> None:
+    """Write the address and the size of an array to a place of a descriptor."""
+    desc[place] = array.__array_interface__["data"][0]
+    desc[place + 1] = array.size
 
 
 def as_bits(tokens: NDArray[np.int32], words: int) -> NDArray[np.int32]:

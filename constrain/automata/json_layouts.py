@@ -12,9 +12,9 @@ from dataclasses import replace
 from functools import lru_cache
 
 from ..languages.dfa import DFA
-from .grammar import Call, Guard, Layout, LayoutState, Lexeme, Select, Space
+from .grammar import NOWHERE, Call, Guard, Layout, LayoutState, Lexeme, Select, Space
 
-__all__ = ["array_layout", "distinct_layout", "object_layout", "with_obligations"]
+__all__ = ["array_layout", "distinct_layout", "object_layout", "with_obligations", "without_repeats"]
 
 FLEXIBLE = Space()
 QUOTE, COMMA, COLON = ord('"'), ord(","), ord(":")
@@ -61,6 +61,16 @@ def with_obligations(layout: Layout, count: int) -> Layout:
                 if variant & ~pending == 0:
                     calls.append(replace(call, returns=place(call.returns, pending & ~variant), variant=variant))
         states.append(replace(old, edges=edges, calls=tuple(calls), pending=pending))
+    return Layout(tuple(states))
+
+
+@lru_cache(maxsize=256)
+def without_repeats(layout: Layout) -> Layout:
+    """The layout of an array in which no item may equal an earlier one."""
+    states = []
+    for state in layout.states:
+        calls = (replace(call, equal=NOWHERE) if call.select is Select.ITEM else call for call in state.calls)
+        states.append(replace(state, calls=tuple(calls)))
     return Layout(tuple(states))
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from .._jit import compile_beside
 from ._kernel import kernel
 from .layout import E_OPERATE, E_OUT, E_SELF, E_SIZE
-from .operations import ACCEPT, CAN_END, ENDS, FILL, FINISH, FORCED, INSIDE, KEY, READ, UNDO
+from .operations import ACCEPT, CAN_END, ENDS, FILL, FORCED, HASH, INSIDE, READ, UNDO
 from .views import address_of_row, call_native, view_i64
 
 wait = compile_beside(f"{__package__}.native_operate", f"{__package__}.operations")
@@ -23,10 +23,9 @@ __all__ = [
     "ADVANCE",
     "CAN_END",
     "ENDS",
-    "FINISH",
     "FORCED",
+    "HASH",
     "INSIDE",
-    "KEY",
     "OPERATE",
     "READ",
     "UNDO",

@@ -15,22 +15,26 @@ symbol: a call that cannot start with an input is not made.
     stub          kind, index, address once built (0 before)
     state         of a layout: guard, flags, whitespace (newlines, base, per level; newlines -1: none), pending obligations,
                   n calls, address of calls, n edges, then per edge: byte, target.
-                  call: select, returning state, node, nullable, variant
+                  call: select, returning state, node, nullable, variant, state where an item goes on that equals an earlier one
     dfa state     byte classes, label, least and most characters to acceptance, words to acceptance (-1: not
                   to be counted here nor further on, D_EVERYTHING: all strings), labels of these words (bits, -1: any),
                   mask slot (-1: never, -2: not made yet), then per class its target
     object shape  see O_*            array shape   see Y_*
 
-ARENA (one per matcher): a header, scratch space, then frames and registers, immutable once written (a persistent stack):
+ARENA (one per matcher): a header, scratch space, then frames and registers, immutable once written (a persistent stack)
+but for the note of the last step that returned to a row:
 
-    frame row         node, state to return to, registers, parent row (-1: the root's caller), level, row of the innermost
-                      unique array around what it called (itself, perhaps; 0: none), hash of the row and all below it (62 bits in two ints, 0: must not be used)
+    frame row         node, state to return to, registers, parent row (-1: the root's caller), level (objects and arrays
+                      around it), row of the innermost array around that compares the item it called (itself, perhaps; 0: none),
+                      hash of the row and all below it (62 bits in two ints, 0: must not be used), the last step that gave control
+                      back to it (2 ints: its number, more of that and the ways as bits)
     object registers  emitted count, label of the current key, required keys missing, emitted additional keys (linked, 0: none),
                       the labels of additional keys that may follow (as bits), then a bit per declared key: may it follow?
-    array registers   emitted count; of a unique array also: where its last item begins, the items before (linked, 0: none), where
-                      the array begins
+    array registers   emitted count; of an array that compares items also: where its last item begins (-1: it is not compared),
+                      the items before (linked, 0: none), where the array begins, the state to go on in if the item
+                      equals one of those (-1: none)
     item              next, where it begins, hash of its value (2 ints)
-    additional key    next, hash, n bytes, packed bytes
+    additional key    next, hash of it and of those before (2 ints), n bytes, packed bytes
 
 CONFIGURATIONS (one array per matcher): rows of CW ints, one per parallel thread.
 """
@@ -62,9 +66,11 @@ T_INDEX, T_BUILT, T_SIZE = 1, 2, 3
 # layout state
 S_GUARD, S_FLAGS, S_NEWLINES, S_BASE, S_LEVEL, S_PENDING, S_CALLS, S_CALL_LIST, S_EDGES, S_EDGE_LIST = range(10)
 FLAG_FINAL, FLAG_CLOSED = 1, 2  # may end here; ends here (nothing can follow)
-CALL_SELECT, CALL_RETURNS, CALL_NODE, CALL_NULLABLE, CALL_VARIANT, CALL_SIZE = 0, 1, 2, 3, 4, 5
+CALL_SELECT, CALL_RETURNS, CALL_NODE, CALL_NULLABLE, CALL_VARIANT, CALL_EQUAL, CALL_SIZE = 0, 1, 2, 3, 4, 5, 6
+# CALL_EQUAL: the state where an item that equals an earlier one goes on, or
+NOWHERE, UNCOMPARED = -1, -2
 SELECT_NODE, SELECT_KEY, SELECT_VALUE, SELECT_ITEM = 0, 1, 2, 3
-GUARD_NONE, GUARD_MORE, GUARD_CLOSE = 0, 1, 2
+GUARD_NONE, GUARD_MORE, GUARD_CLOSE, GUARD_NEVER = 0, 1, 2, 3
 
 # dfa state
 D_CLASSES, D_LABEL, D_LEAST, D_MOST, D_WORDS, D_LABELS, D_MASK, D_NEXT = 0, 1, 2, 3, 4, 5, 6, 7
@@ -79,28 +85,33 @@ O_MISSING, O_MIN, O_MAX, O_RANK, O_BY_RANK, O_EXTRA_VALUES, O_EXTRA, O_LABELS = 
 O_OBLIGATIONS, O_ENDLESS, O_ALL_LABELS, O_SIZE = 16, 17, 18, 19
 
 # array shape
-Y_PREFIX_COUNT, Y_PREFIX, Y_REST, Y_MIN, Y_MAX, Y_UNIQUE, Y_ENDLESS, Y_SIZE = range(8)
+Y_PREFIX_COUNT, Y_PREFIX, Y_REST, Y_MIN, Y_MAX, Y_COMPARED, Y_ENDLESS, Y_TIGHT, Y_SIZE = range(9)
 
 # arena: header
 A_TOP, A_OUT, A_STATUS, A_NEED, A_BEGIN, A_END, A_POS, A_TOKENS, A_WANTED, A_WALK, A_WHOLE_KEYS = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10
-A_UNIQUE, A_ASKED = 11, 12  # is some array unique?; the question of NEED_VERDICT: frame, text from .. to, its hash (2 ints)
+A_COMPARES, A_ASKED = 11, 12  # does some array compare items?; the question of NEED_VERDICT: frame, text from .. to, its hash (2 ints)
 A_VERDICTS = 17  # address of the table of answers (2 ints) and its size; pairs of a hash, 0 where free, and an answer
 A_SET_COUNT = 20  # sets of configurations that the walk under way keeps
-A_FIRST = 21  # 8 ints: the bytes that can come first
-A_NEEDED, NEED_CAP = 29, 64  # addresses of stubs that a step wanted
+A_NEEDED, NEED_CAP = 21, 64  # addresses of stubs that a step wanted
 A_CURRENT = A_NEEDED + NEED_CAP
-CW = 12
+CW = 11
 SCRATCH_CAP = 640  # more than a union has alternatives (Limits.max_alternatives)
 A_SCRATCH = A_CURRENT + CW
 A_SETS, SET_LISTS = A_SCRATCH + SCRATCH_CAP * CW, 64  # the first sets of so many linked lists, by their hashes
 A_NEXT = A_SETS + SET_LISTS  # 8 ints: the bytes that a set of configurations can read
-ARENA = A_NEXT + 8
+# what was asked for lately: a state of an automaton and the classes of bytes with which it stays there (two ints)
+A_LOOPS, LOOP_STATES, LOOP_SIZE = A_NEXT + 8, 32, 3
+A_STEP = A_LOOPS + LOOP_STATES * LOOP_SIZE  # number of the step under way (2 ints); rows of scratch that it has looked at
+A_WORK = A_STEP + 2
+A_ASKED_STATE = A_WORK + 1  # of a question what can follow in an array: its state (0: another question), items begun
+ARENA = A_ASKED_STATE + 2
+WORK = 64  # rows of scratch that one step may look at for each thread that it may keep
 
 # arena: rows
-R_NODE, R_STATE, R_REGS, R_PARENT, R_LEVEL, R_UNIQUE, R_HASH, R_SIZE = 0, 1, 2, 3, 4, 5, 6, 8
+R_NODE, R_STATE, R_REGS, R_PARENT, R_LEVEL, R_COMPARES, R_HASH, R_SEEN, R_SIZE = 0, 1, 2, 3, 4, 5, 6, 8, 10
 G_COUNT, G_KEY, G_MISSING, G_EXTRAS, G_EXTRA, G_BITS = 0, 1, 2, 3, 4, 5
-X_NEXT, X_HASH, X_BYTES, X_DATA = 0, 1, 2, 3
-U_ITEM, U_ITEMS, U_OPEN, U_SIZE = 1, 2, 3, 4
+X_NEXT, X_HASH, X_BYTES, X_DATA = 0, 1, 3, 4
+U_ITEM, U_ITEMS, U_OPEN, U_EQUAL, U_SIZE = 1, 2, 3, 4, 5
 V_NEXT, V_START, V_HASH, V_SIZE = 0, 1, 2, 4
 C_SIZE = 5
 # a set of configurations that a walk keeps: next, configurations from .. to, hash (two ints), then per byte the set that it
@@ -111,7 +122,7 @@ NOTHING, LOOSE_END = -1, -2
 MANY_SETS = 1000  # sets that one walk keeps
 
 # configuration; a frame keeps its whitespace run where a lexeme keeps its interval of words
-NODE, STATE, LO, HI, DEPTH, ESC, CHARS, HASH, TEXT, REGS, PARENT, LEVEL = range(12)
+NODE, STATE, LO, HI, DEPTH, ESC, CHARS, TEXT, REGS, PARENT, LEVEL = range(11)
 BLANKS, NEWLINES = LO, HI
 DONE = 0  # node of the configuration in which the whole output is complete
 ENTER = -2  # state of a scratch row that asks to start its node
@@ -122,22 +133,24 @@ FORK = -7  # R_NODE of an arena row that stands for two frames to return to: R_S
 
 # status of a step
 OK, NEED_NODES, NEED_ARENA, NEED_CONFIGS, NEED_TEXT, NEED_MASK = 0, 1, 2, 3, 4, 5
-TOO_MANY_THREADS, REFUSED, WALKED, NEED_VERDICT = 6, 7, 8, 9
+TOO_MANY_THREADS, REFUSED, NEED_CACHE, NEED_VERDICT = 6, 7, 8, 9
 
-# DESCRIPTOR (one per matcher, int64): (address, length) of every array that a step touches, then scalars. A trie takes four
+# DESCRIPTOR (one per matcher, int64): (address, length) of every array that a step touches, then scalars. A trie takes five
 # pairs in a row. E_OUT and E_DATA: what an operation writes (a mask row) and reads (bytes). E_ADVANCE and E_OPERATE are the
 # addresses of the native code of steps.advance and kernels.operate, E_SELF that of the descriptor.
 E_PROGRAM, E_ARENA, E_CONFIGS, E_TEXT, E_HISTORY, E_WALK, E_STOPS = 0, 2, 4, 6, 8, 10, 12
-E_FLAT, E_OFFSETS, E_TRIE, E_QUOTED, E_TAILS = 14, 16, 18, 26, 34
-E_MASKS, E_CLOSERS, E_LENGTHS, E_KEYS, E_SLOTS, E_CACHED = 42, 44, 46, 48, 50, 52
-E_LEAN, E_SPACES, E_LONG = 54, 62, 64
-E_OUT, E_DATA = 66, 68
-E_WORDS, E_THREADS, E_ENDED, E_ADVANCE, E_OPERATE, E_SELF, E_GRAMMAR, E_LONG_TAILS = 70, 71, 72, 73, 74, 75, 76, 77
-E_SYMBOLS, E_SIZE = 78, 80
+E_FLAT, E_OFFSETS, E_TRIE, E_QUOTED, E_TAILS = 14, 16, 18, 28, 38
+E_MASKS, E_CLOSERS, E_LENGTHS = 48, 50, 52
+E_TABLE, E_KEYS, E_CACHED, E_USED, OLD = 54, 56, 58, 60, 8  # the cache of masks, and the one before it
+E_LEAN, E_SPACES, E_LONG = 70, 80, 82
+E_OUT, E_DATA = 84, 86
+E_WORDS, E_THREADS, E_ENDED, E_ADVANCE, E_OPERATE, E_SELF, E_GRAMMAR, E_LONG_TAILS = 88, 89, 90, 91, 92, 93, 94, 95
+E_SYMBOLS, E_SIZE = 96, 98
 # E_SYMBOLS: ids of the control tokens that the grammar names.
 # E_LONG_TAILS: 1 if a token may end an additional key and spell it again, 2 if one is longer than REACH.
 # E_SPACES: masks of the tokens that begin with at most 0, 1, 2 line feeds and SOFT other blanks, and have more to them (rows
 # 0..2) or not (3..5); row 6: all other tokens. E_LONG: of these, per token: id, line feeds, other blanks, nothing more?
 SPACE_ROWS, LONG_SIZE, SOFT = 3, 4, 32
 END = -1  # read instead of a byte: the end of the output
+LEAVE = -2  # read instead of a byte: raw lexemes that may end do so, and their callers wait for the byte
 SYMBOL = 256  # from here on: the control token with id input - SYMBOL

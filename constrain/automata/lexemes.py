@@ -2,7 +2,7 @@
 
 A lexeme is matched two ways at once: as an interval [LO, HI) of its sorted words that start with the content so far, and
 as a state of its automaton. Registers: characters so far (where bounds count them), the escape under way (ESC), and for
-keys a hash of the content and where its text starts.
+keys where their text starts.
 
 ESC packs an escape under way: phase | digits so far << 4 | high surrogate << 20. Phases: 0 none, 1 after the backslash,
 2..5 after `\\u` and 0..3 digits, 6 a high surrogate is complete, 7 its second backslash, 8..11 like 2..5 for the low one.
@@ -31,7 +31,6 @@ from .layout import (
     G_EXTRAS,
     G_KEY,
     G_MISSING,
-    HASH,
     HI,
     L_BYTES,
     L_COUNTED,
@@ -64,6 +63,7 @@ from .layout import (
     X_HASH,
     X_NEXT,
 )
+from .mixing import load_hash_at, mix, store_hash_at
 
 MAX_CODE = 0x10FFFF
 
@@ -138,23 +138,26 @@ def first_word_from(P, node, lo, hi, depth, byte):
 
 
 @kernel("P A i i -> v")
+def narrow(P, A, y, byte):
+    """Keep those of the words lo..hi-1 of configuration row `y` that go on with a byte."""
+    node, lo, hi, depth = A[y + NODE], A[y + LO], A[y + HI], A[y + DEPTH]
+    lo = first_word_from(P, node, lo, hi, depth, byte)
+    hi = first_word_from(P, node, lo, hi, depth, byte + 1)
+    if lo < hi:
+        A[y + LO], A[y + HI], A[y + DEPTH] = lo, hi, depth + 1
+    else:
+        A[y + LO] = A[y + HI] = A[y + DEPTH] = 0
+
+
+@kernel("P A i i -> v")
 def feed(P, A, y, byte):
     """Advance the lexeme of configuration row `y` by one byte of content, in place; viability is asked afterwards."""
     node = A[y + NODE]
-    lo, hi = A[y + LO], A[y + HI]
-    if lo < hi:
-        depth = A[y + DEPTH]
-        lo = first_word_from(P, node, lo, hi, depth, byte)
-        hi = first_word_from(P, node, lo, hi, depth, byte + 1)
-        if lo < hi:
-            A[y + LO], A[y + HI], A[y + DEPTH] = lo, hi, depth + 1
-        else:
-            A[y + LO] = A[y + HI] = A[y + DEPTH] = 0
+    if A[y + LO] < A[y + HI]:
+        narrow(P, A, y, byte)
     A[y + STATE] = follow(P, A[y + STATE], byte)
     if P[node + L_COUNTED] != 0 and byte & 0xC0 != 0x80:
         A[y + CHARS] += 1
-    if A[y + TEXT] >= 0:
-        A[y + HASH] = (int(A[y + HASH]) * 1000003 + byte) & 0x3FFFFFFF
 
 
 @kernel("P A i i -> v")
@@ -495,21 +498,26 @@ def declared_taken(P, node, start, lo, hi, depth, code):
     return taken
 
 
-@kernel("A i T i i i i -> b")
-def starts_with(A, entry, T, start, end, code, skin):
-    """Whether the emitted key at `entry` starts with the content spelled in T[start:end], and then `code` unless -1.
-    An escape that is not complete at `end` spells nothing."""
-    matched, position = 0, start
+@kernel("A i T i i i -> i")
+def matched(A, entry, T, start, end, skin):
+    """Bytes of the emitted key at `entry` that the content spelled in T[start:end] is; -1: the key does not start with
+    it. An escape that is not complete at `end` spells nothing."""
+    index, position = 0, start
     while position < end:
         char, position = decode(T, position, end, skin)
         if char < 0:
             break
-        matched = match_code(A, entry, matched, char)
-        if matched < 0:
-            return False
-    if code >= 0:
-        return match_code(A, entry, matched, code) >= 0
-    return True
+        index = match_code(A, entry, index, char)
+        if index < 0:
+            return -1
+    return index
+
+
+@kernel("A i T i i i i -> b")
+def starts_with(A, entry, T, start, end, code, skin):
+    """Whether the emitted key at `entry` starts with the content spelled in T[start:end], and then `code` unless -1."""
+    index = matched(A, entry, T, start, end, skin)
+    return index >= 0 and (code < 0 or match_code(A, entry, index, code) >= 0)
 
 
 @kernel("A i i i -> i")
@@ -543,12 +551,12 @@ def key_byte(A, entry, index):
 def decode(T, position, end, skin):
     """(char, next position) of the content of a raw or JSON string: a raw byte as 0x40000000 | byte, an escape as its code point, -1 for
     an escape that does not end before `end`."""
-    byte = T[position] | 0
+    byte = int(T[position])
     if byte != 92 or skin == SKIN_RAW:
         return 0x40000000 | byte, position + 1
     esc, position = 1, position + 1
     while position < end:
-        esc, code = escape_step(esc, T[position] | 0)
+        esc, code = escape_step(esc, int(T[position]))
         position += 1
         if code >= 0:
             return code, position
@@ -588,11 +596,15 @@ def record_key(P, A, T, y, start, end):
                 store_byte(A, entry, n + j, 0x80 | (char >> (6 * (k - 1 - j))) & 63)
             n += k
     A[entry + X_NEXT] = A[regs + G_EXTRAS]
-    A[entry + X_HASH] = A[y + HASH]
     A[entry + X_BYTES] = n
-    other = A[regs + G_EXTRAS]
+    other, h = A[regs + G_EXTRAS], mix(13, n)
+    if other > 0:
+        h = mix(h, load_hash_at(A, other + X_HASH))
+    for k in range((n + 3) // 4):
+        h = mix(h, A[entry + X_DATA + k])
+    store_hash_at(A, entry + X_HASH, h)
     while other > 0:
-        if A[other + X_HASH] == A[entry + X_HASH] and A[other + X_BYTES] == n:
+        if A[other + X_BYTES] == n:
             same = True
             for k in range((n + 3) // 4):
                 if A[other + X_DATA + k] != A[entry + X_DATA + k]:

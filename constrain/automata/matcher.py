@@ -14,7 +14,7 @@ from ..vocabulary import TEXT_BYTES
 from . import kernels
 from . import layout as at
 from .compiled import Grammar
-from .index import index_of
+from .index import index_of, point
 from .ready import make_ready_mask
 from .stepper import Stepper
 from .walks import H_SIZE, W_SIZE
@@ -72,10 +72,10 @@ class Matcher(Stepper):
         arena[at.A_SETS : at.ARENA] = 0
         arena[at.A_TOP] = at.ARENA
         arena[at.A_WHOLE_KEYS] = self._index.whole_keys
-        self._describe_unique()
+        self._describe_verdicts()
         self._configs[: at.CW] = 0
         self._configs[[at.NODE, at.STATE]] = self.grammar.program.entry
-        self._configs[[at.REGS, at.PARENT, at.TEXT, at.LEVEL]] = -1
+        self._configs[[at.REGS, at.PARENT, at.TEXT]] = -1
         arena[at.A_END] = arena[at.A_OUT] = 1
         self._desc[at.E_ENDED] = 0
         self._free = NOT_RELEASED
@@ -136,9 +136,6 @@ class Matcher(Stepper):
             return False
         status = kernels.fill(self._desc, array, row)
         while status != at.OK:
-            if status == at.WALKED:
-                self._remember(array, row)
-                break
             self._provide(status)
             status = kernels.fill(self._desc, array, row)
         if self._lacks_bytes:
@@ -301,10 +298,24 @@ class Matcher(Stepper):
             needed = self._arena[at.A_NEEDED : at.A_NEEDED + self._arena[at.A_NEED]].tolist()
             self.grammar.build(needed)
             self._use_heap()
-        elif status == at.NEED_MASK:
+            self._describe_verdicts()
+            return
+        if status == at.NEED_MASK:
             make_ready_mask(self)
             self._use_heap()
-        elif status == at.NEED_ARENA:
+            return
+        if status == at.NEED_CACHE:
+            self._older = self._cache
+            self._index.turn_over(self._cache)
+            self._use_cache()
+            return
+        if status == at.NEED_VERDICT:
+            self._ask()
+            self._describe_verdicts()
+            return
+        if status == at.TOO_MANY_THREADS:
+            raise LimitError("max_threads", self.grammar.limits.max_threads, "parallel readings of the output so far")
+        if status == at.NEED_ARENA:
             self._arena = _grown(self._arena, len(self._arena) + 1)
         elif status == at.NEED_CONFIGS:
             self._configs = _grown(self._configs, len(self._configs) + 1)
@@ -313,23 +324,38 @@ class Matcher(Stepper):
             self._text = _grown(self._text, used + text + self.vocabulary.trie.depth + 8)
             self._history = _grown(self._history, (int(self._arena[at.A_TOKENS]) + 2) * H_SIZE)
             self._configs = _grown(self._configs, (int(self._arena[at.A_END]) + 2) * at.CW)
-        elif status == at.NEED_VERDICT:
-            self._ask()
-        elif status == at.TOO_MANY_THREADS:
-            raise LimitError("max_threads", self.grammar.limits.max_threads, "parallel readings of the output so far")
-        self._describe()
+        self._use_buffers()
 
     def _ask(self) -> None:
-        """Answer a kernel's question whether the items of a unique array can all be different."""
+        """Answer a kernel's question whether the items of an array can end as they must."""
         frame, start, stop, *wide = self._arena[at.A_ASKED : at.A_ASKED + 5].tolist()
-        alive = self.grammar.can_differ(frame, self._text[start:stop].tobytes())
+        state, begun = self._arena[at.A_ASKED_STATE : at.A_ASKED_STATE + 2].tolist()
+        text = self._text[start:stop].tobytes()
         if len(self._verdicts) >= _MOST_VERDICTS:
             self._verdicts.clear()
             self._verdict_table[:] = 0
+        if state == 0:
+            alive = self.grammar.can_go_on(frame, text)
+        else:
+            few = self._key_of_few(frame, b"")
+            if few not in self._verdicts:
+                self._verdicts[few] = True
+                self._verdicts.update((self._key_of_few(frame, value), True) for value in self.grammar.few_values(frame))
+            alive = self.grammar.can_follow(frame, state, begun, text)
         self._verdicts[wide[0] | wide[1] << 31] = alive
-        if 4 * len(self._verdicts) > len(self._verdict_table):
+        while 4 * len(self._verdicts) > len(self._verdict_table):
             self._verdict_table = np.zeros(2 * len(self._verdict_table), np.int64)
         _enter(self._verdict_table, self._verdicts)
+
+    def _key_of_few(self, frame: int, value: bytes) -> int:
+        """Key under which it is kept that a value counts in the tight array at that address; b"": that all are kept."""
+        data = np.frombuffer(value, np.uint8)
+        while True:
+            self._desc[at.E_DATA : at.E_DATA + 2] = data.ctypes.data, len(data)
+            key = int(kernels.operate(self._desc, kernels.HASH, frame, 0))
+            if key:
+                return key
+            self._provide(at.NEED_ARENA)
 
     def _check_alive(self, mask: NDArray[np.int32]) -> None:
         """In a vocabulary that lacks bytes, a completion may exist that no token can begin: say so, never an empty mask."""
@@ -337,58 +363,54 @@ class Matcher(Stepper):
             missing = ", ".join(f"0x{b:02x}" for b in self.vocabulary.missing_bytes[:8])
             raise VocabularyError(f"no token of the vocabulary can continue here; it has none for the bytes {missing}")
 
-    def _remember(self, bitmask: NDArray[np.int32], row: int) -> None:
-        """Cache the mask that a walk left in `bitmask[row]`, and put the stop tokens into it."""
-        key = kernels.operate(self._desc, kernels.KEY, 0, 0)
-        cache = self._index.remember(key, bitmask[row, : self._index.words])
-        kernels.operate(self._desc, kernels.FINISH, 0, 0)
-        if cache is not self._cache:
-            self._describe()
-
-    def _use_heap(self) -> None:
-        self._heap = self.grammar.program.heap
-
     def _describe(self) -> None:
         """Write the addresses of all arrays into the descriptor."""
-        index, vocabulary = self._index, self.vocabulary
-        self._cache = index.cache
-        tries = [a for t in (index.trie, index.quoted, index.tails) for a in (t.byte, t.end, t.id_start, t.ids)]
-        arrays: list[NDArray[Any]] = [
-            self._heap,
-            self._arena,
-            self._configs,
-            self._text,
-            self._history,
-            self._walk,
-            self._stops,
-            vocabulary.flat,
-            vocabulary.offsets,
-            *tries,
-            index.masks,
-            index.closers,
-            index.lengths,
-            self._cache.keys,
-            self._cache.slots,
-            self._cache.masks,
-            *(index.lean.byte, index.lean.end, index.lean.id_start, index.lean.ids),
-            index.spaces,
-            index.long,
-        ]
-        desc = self._desc
-        desc[: 2 * len(arrays)] = [x for a in arrays for x in (a.ctypes.data, a.size)]
-        desc[at.E_SYMBOLS : at.E_SYMBOLS + 2] = self._symbols.ctypes.data, self._symbols.size
-        desc[at.E_WORDS] = index.words
-        self._describe_unique()
+        vocabulary, desc, ended = self.vocabulary, self._desc, self._desc[at.E_ENDED]
+        desc[:] = self._index.descriptor
+        desc[at.E_ENDED] = ended
+        for place, array in (
+            (at.E_STOPS, self._stops),
+            (at.E_FLAT, vocabulary.flat),
+            (at.E_OFFSETS, vocabulary.offsets),
+            (at.E_SYMBOLS, self._symbols),
+        ):
+            point(desc, place, array)
         desc[at.E_THREADS] = self.grammar.limits.max_threads
         desc[at.E_ADVANCE], desc[at.E_OPERATE] = kernels.ADVANCE, kernels.OPERATE
         desc[at.E_SELF] = desc.ctypes.data
         desc[at.E_GRAMMAR] = self.grammar.program.number
-        desc[at.E_LONG_TAILS] = index.long_tails
+        self._use_heap()
+        self._use_buffers()
+        self._use_cache()
+        self._describe_verdicts()
 
-    def _describe_unique(self) -> None:
-        """Say whether some array is unique, and where answers about such arrays are."""
+    def _use_heap(self) -> None:
+        self._heap = self.grammar.program.heap
+        point(self._desc, at.E_PROGRAM, self._heap)
+
+    def _use_buffers(self) -> None:
+        """Write the addresses of the matcher's own arrays, which may have grown."""
+        for place, array in (
+            (at.E_ARENA, self._arena),
+            (at.E_CONFIGS, self._configs),
+            (at.E_TEXT, self._text),
+            (at.E_HISTORY, self._history),
+            (at.E_WALK, self._walk),
+        ):
+            point(self._desc, place, array)
+
+    def _use_cache(self) -> None:
+        """Look into the newest cache of masks, and the one before it."""
+        index = self._index
+        with index.lock:
+            self._cache, self._older = index.cache, index.previous
+        for place, cache in ((0, self._cache), (at.OLD, self._older)):
+            self._desc[at.E_TABLE + place : at.E_TABLE + place + 8] = cache.descriptor
+
+    def _describe_verdicts(self) -> None:
+        """Say whether some array compares its items, and where answers about such arrays are."""
         address, arena = self._verdict_table.ctypes.data, self._arena
-        arena[at.A_UNIQUE] = bool(self.grammar.program.unique)
+        arena[at.A_COMPARES] = bool(self.grammar.program.comparing)
         arena[at.A_VERDICTS : at.A_VERDICTS + 3] = address & 0x7FFFFFFF, address >> 31, len(self._verdict_table)
 
 

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 from ._kernel import kernel
-from .hashes import state_key
+from .cached import is_full, keep, look_up
+from .equality import value_hash
+from .hashes import key_of
 from .layout import (
-    E_CACHED,
+    A_BEGIN,
+    A_END,
+    E_ARENA,
     E_DATA,
     E_ENDED,
     E_FLAT,
-    E_KEYS,
     E_OFFSETS,
     E_OUT,
     E_SIZE,
-    E_SLOTS,
     E_STOPS,
-    E_WORDS,
+    NEED_CACHE,
     NEED_TEXT,
     OK,
-    WALKED,
 )
+from .uniqueness import few_key
 from .views import ints, octets, view_i64
 from .walks import (
     accept_input,
@@ -35,7 +37,7 @@ from .walks import (
     undo,
 )
 
-__all__ = ["ACCEPT", "CAN_END", "ENDS", "FILL", "FINISH", "FORCED", "INSIDE", "KEY", "READ", "UNDO", "operate"]
+__all__ = ["ACCEPT", "CAN_END", "ENDS", "FILL", "FORCED", "HASH", "INSIDE", "READ", "UNDO", "operate"]
 
 
 @kernel("O M -> v")
@@ -50,44 +52,27 @@ def add_stops(desc, mask):
             clear_bit(mask, token)
 
 
-@kernel("O M i -> b")
-def look_up(desc, mask, key):
-    """Copy the cached mask of a state."""
-    keys = view_i64(desc[E_KEYS], desc[E_KEYS + 1])
-    place = key & (len(keys) - 1)
-    while keys[place] != 0:
-        if keys[place] == key:
-            words, cached = desc[E_WORDS], ints(desc, E_CACHED)
-            base = ints(desc, E_SLOTS)[place] * words
-            for k in range(words):
-                mask[k] = cached[base + k]
-            for k in range(words, len(mask)):
-                mask[k] = 0
-            return True
-        place = (place + 1) & (len(keys) - 1)
-    return False
-
-
 @kernel("O M -> i")
 def fill_row(desc, mask):
-    """Write the matcher's mask (int32, words as E_WORDS or more). Returns a status; WALKED: the mask is written but for
-    the stop tokens (FINISH), and worth caching."""
+    """Write the matcher's mask (int32, words as E_WORDS or more). Returns a status."""
     if desc[E_ENDED] != 0:
         clear(mask)
         add_stops(desc, mask)
         return OK
     if not room_for_walk(desc):
         return NEED_TEXT
-    key = state_key(desc)
-    if key != 0 and look_up(desc, mask, key):
-        add_stops(desc, mask)
-        return OK
-    status = fill_mask(desc, mask)
-    if status == OK and key != 0:
-        return WALKED
-    if status == OK:
-        add_stops(desc, mask)
-    return status
+    A = ints(desc, E_ARENA)
+    key = key_of(desc, A[A_BEGIN], A[A_END])
+    if key == 0 or not look_up(desc, mask, key):
+        if is_full(desc):
+            return NEED_CACHE
+        status = fill_mask(desc, mask)
+        if status != OK:
+            return status
+        if key != 0:
+            keep(desc, mask, key)
+    add_stops(desc, mask)
+    return OK
 
 
 def operate(descriptor, operation, a, b):
@@ -106,10 +91,6 @@ def operate(descriptor, operation, a, b):
         return 1 if accepting(desc) else 0
     if operation == UNDO:
         undo(desc, a)
-    elif operation == FINISH:
-        add_stops(desc, ints(desc, E_OUT))
-    elif operation == KEY:
-        return state_key(desc)
     elif operation == FORCED:
         status, byte = only_byte(desc)
         return byte if status == OK else -1 - status
@@ -117,6 +98,10 @@ def operate(descriptor, operation, a, b):
         return fill_inside(desc, ints(desc, E_OUT), a, b)
     elif operation == ENDS:
         return find_ends(desc, a, b, ints(desc, E_OUT))
+    elif operation == HASH:
+        size = desc[E_DATA + 1]
+        value, end = value_hash(ints(desc, E_ARENA), octets(desc, E_DATA), 0, size) if size > 0 else (0, 0)
+        return few_key(a, value) if end >= 0 else 0
     return OK
 
 
@@ -126,8 +111,7 @@ ACCEPT = 1  # read the bytes or the symbol of token a as one step, or with b = 0
 READ = 2  # read E_DATA as one step: a status
 CAN_END = 3  # whether the output may end here: 1 or 0
 UNDO = 4  # take back the last a steps, which must exist
-FINISH = 5  # put the stop tokens into a mask at E_OUT that FILL left WALKED
-KEY = 6  # key of the state in the cache of masks; 0: not to be cached
-FORCED = 7  # the only byte that can come next; -1: none or several; below that, -1 - status
-INSIDE = 8  # write the tokens that a JSON string (a probe lexeme a) reads from automaton state b to E_OUT: a status
-ENDS = 9  # write the nodes of the quoted trie at which such a string ends to E_OUT: how many
+FORCED = 5  # the only byte that can come next; -1: none or several; below that, -1 - status
+INSIDE = 6  # write the tokens that a JSON string (a probe lexeme a) reads from automaton state b to E_OUT: a status
+ENDS = 7  # write the nodes of the quoted trie at which such a string ends to E_OUT: how many
+HASH = 8  # key under which it is kept that the value in E_DATA counts in array a (few_key); 0: the arena must grow

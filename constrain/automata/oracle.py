@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ..languages.dfa import DFA
 from .grammar import (
+    NOWHERE,
     SYMBOL,
     ArrayShape,
     Call,
@@ -58,13 +59,14 @@ class Members(NamedTuple):
 
 
 class Items(NamedTuple):
-    """Registers of an array frame: how many items were begun; of a unique one also the values of those that have ended,
-    and the text of the one under way.
+    """Registers of an array frame: how many items were begun; of one that compares items also the values of those that
+    are remembered, the text of the one under way if it is compared, and the state to return to if it equals one.
     """
 
     begun: int = 0
     values: tuple[object, ...] = ()
     text: bytes | None = None
+    equal: int = NOWHERE
 
 
 class Text(NamedTuple):
@@ -88,7 +90,7 @@ class Thread(NamedTuple):
     registers: Members | Items | None
     parent: Thread | None  # the calling frame, already moved to the state that it returns to
     depth: int
-    unique: int = -1  # depth of the innermost unique array around, this frame included; -1: none
+    unique: int = -1  # depth of the innermost array around that compares items, this frame included; -1: none
 
     # The fields as what they are in a lexeme, in a frame, and in the frame of an object or an array.
 
@@ -185,7 +187,7 @@ class Oracle:
                     todo.append(other)
 
     def _can_differ(self, thread: Thread) -> bool:
-        """Whether all items of unique arrays that are under way, or have to come, can end unlike earlier ones."""
+        """Whether all compared items that are under way, or have to come, can end as they must."""
         return thread.node is None or thread.unique < 0 or self._values.can_differ(thread)
 
     @cached_property
@@ -220,17 +222,26 @@ class Oracle:
         """
         parent = thread.caller
         if isinstance(parent.registers, Items) and parent.registers.text is not None:
-            begun, values, text = parent.registers
-            value = value_of((text or b"") + last)
-            if value in values:
+            landed = self._land(parent, value_of(parent.registers.text + last))
+            if landed is None:
                 return
-            parent = parent._replace(registers=Items(begun, (*values, value)))
+            parent = landed
         if isinstance(thread.node, _KeyLexeme):
             key, (shape, members) = thread.text.content, parent.object
             if key not in _allowed_keys(shape, members, [key], parent.layout_state.pending):
                 return
             parent = parent._replace(registers=Members((*members.emitted, key)))
         yield parent
+
+    def _land(self, frame: Thread, value: object) -> Thread | None:
+        """An array frame after a compared item with that value has ended; None where it must not have it."""
+        _, registers = frame.array
+        if value not in registers.values:
+            frame = frame._replace(registers=Items(registers.begun, (*registers.values, value)))
+            return self._enter_state(frame, frame.place.state)
+        if registers.equal == NOWHERE:
+            return None
+        return frame._replace(position=Place(registers.equal), registers=Items(registers.begun))
 
     # One step with input ---------------------------------------------------------------------------------------------
 
@@ -261,18 +272,25 @@ class Oracle:
             blanks += 1
         if self.any_space:
             yield thread
-        elif newlines <= space.newlines and blanks <= space.base + space.per_level * thread.depth:
+        elif newlines <= space.newlines and blanks <= space.base + space.per_level * _level(thread):
             yield thread._replace(position=Place(thread.place.state, blanks, newlines))
 
     def _call(self, thread: Thread, call: Call, byte: int) -> Iterator[Thread]:
         node, after = callee(thread, call)
         if node is None:
             return
-        caller = self._enter_state(after, call.returns)
+        caller = self._caller(after, call)
         if caller is not None and call.select is Select.VALUE and not _can_meet(caller):
             return
         if caller is not None:
             yield from self._enter(node, byte, caller)
+
+    def _caller(self, after: Thread, call: Call) -> Thread | None:
+        """The calling frame in the state that the call returns to. What a compared item returns to is asked at its end.
+        """
+        if call.equal is not None:
+            return after._replace(position=Place(call.returns))
+        return self._enter_state(after, call.returns)
 
     def _enter(self, node: Node, byte: int, parent: Thread) -> Iterator[Thread]:
         """All ways to start `node`, called by `parent`, with `byte`."""
@@ -291,7 +309,7 @@ class Oracle:
             registers: Members | Items | None = None
             if node.shape is not None:
                 registers = Members() if isinstance(node.shape, ObjectShape) else Items()
-            unique = isinstance(node.shape, ArrayShape) and node.shape.unique
+            unique = isinstance(node.shape, ArrayShape) and node.shape.compared
             depth = parent.depth + 1
             begun = Thread(node, Place(), registers, parent, depth, depth if unique else parent.unique)
             for thread in self.closure(begun):
@@ -304,6 +322,8 @@ class Oracle:
         if guard is Guard.CLOSE and not _may_close(thread):
             return None
         if guard is Guard.MORE and not _may_continue(thread):
+            return None
+        if guard is Guard.NEVER:
             return None
         return thread._replace(position=Place(target))
 
@@ -441,11 +461,13 @@ def callee(thread: Thread, call: Call) -> tuple[Node | None, Thread]:
     if call.select is Select.NODE:
         return call.node, thread
     if call.select is Select.ITEM:
-        shape, (begun, values, _) = thread.array
+        shape, (begun, values, *_) = thread.array
         if call.node is None and not _may_continue(thread):
             return None, thread
         item = call.node or (shape.prefix[begun] if begun < len(shape.prefix) else shape.rest)
-        return item, thread._replace(registers=Items(begun + 1, values, b"" if shape.unique else None))
+        if call.equal is None:
+            return item, thread._replace(registers=Items(begun + 1, values))
+        return item, thread._replace(registers=Items(begun + 1, values, b"", call.equal))
     members, (emitted,) = thread.object
     if call.select is Select.KEY:
         return key_lexeme(members), thread
@@ -468,6 +490,15 @@ def children(node: Node) -> Iterator[Node]:
 
 
 # What shapes allow ---------------------------------------------------------------------------------------------------
+
+
+def _level(thread: Thread) -> int:
+    """Objects and arrays around a frame."""
+    level, around = 0, thread.parent
+    while around is not None:
+        level += isinstance(around.node, Frame) and around.node.shape is not None
+        around = around.parent
+    return level
 
 
 def _may_close(thread: Thread) -> bool:

@@ -20,6 +20,7 @@ from ..languages.operations import ANY_STRING
 from . import layout as at
 from .grammar import (
     MANY_LABELS,
+    NOWHERE,
     ArrayShape,
     Call,
     Frame,
@@ -66,7 +67,10 @@ class Program:
         self._layouts: dict[int, int] = {}
         self._classes: dict[bytes, int] = {}
         self._first: dict[int, int] = {}
-        self.unique: dict[int, Frame] = {}
+        self.comparing: dict[int, Frame] = {}
+        """Arrays that compare items, by their addresses."""
+        self.state_numbers: dict[int, int] = {}
+        """Of states of layouts, by their addresses."""
         """Frames of arrays without equal items, by address."""
         self.dfa_states: dict[int, tuple[DFA, int]] = {}
         self.probe = self._lexeme(Lexeme(skin=Skin.JSON_STRING), -1)
@@ -157,8 +161,8 @@ class Program:
         else:
             kind, shape = at.SHAPE_NONE, -1
         address = self._node(first_bytes(node), [at.K_FRAME, start, kind, shape])
-        if isinstance(node.shape, ArrayShape) and node.shape.unique:
-            self.unique[address] = node
+        if isinstance(node.shape, ArrayShape) and node.shape.compared:
+            self.comparing[address] = node
         return address
 
     # Shapes ------------------------------------------------------------------------------------------------------------
@@ -234,8 +238,9 @@ class Program:
                 -1 if shape.rest is None else self.stub(shape.rest),
                 min(shape.min_items, 2**30),
                 -1 if shape.max_items is None else min(shape.max_items, 2**30),
-                int(shape.unique),
+                int(shape.compared),
                 int(shape.endless),
+                int(shape.tight),
             ]
         )
 
@@ -250,6 +255,7 @@ class Program:
         sizes = [at.S_EDGE_LIST + 2 * len(s.edges) for s in layout.states]
         places = [self._reserve(size) for size in sizes]
         self._layouts[id(layout)] = places[0]
+        self.state_numbers.update((place, number) for number, place in enumerate(places))
         for place, state in zip(places, layout.states, strict=True):
             self._write(place, self._layout_state(state, places, layout))
         return places[0]
@@ -259,10 +265,11 @@ class Program:
         space = state.space
         calls: list[int] = []
         for call in state.calls:
-            assert layout.states[call.returns].guard is Guard.NONE
+            assert call.equal is not None or layout.states[call.returns].guard is Guard.NONE
             empty = call.node is not None and nullable(call.node)
             target = -1 if call.node is None else self.stub(call.node)
-            calls += [int(call.select), places[call.returns], target, int(empty), call.variant]
+            equal = at.UNCOMPARED if call.equal is None else at.NOWHERE if call.equal == NOWHERE else places[call.equal]
+            calls += [int(call.select), places[call.returns], target, int(empty), call.variant, equal]
         return [
             int(state.guard),
             at.FLAG_FINAL * state.final + at.FLAG_CLOSED * closed,

@@ -1,21 +1,23 @@
-"""A second interpreter, for grammars: it shares the stacks of all readings, so that ambiguity costs no more than the
-text.
+"""The interpreter of whole texts: it shares the stacks of all readings, so that ambiguity costs no more than the text.
 
 The reference interpreter (`oracle`) keeps each reading by itself. Where one text has many, their number can grow with
 every byte. Here what was called at one place in the text is one object, whoever called it (a graph-structured stack;
 Scott and Johnstone, GLL parsing, 2010). It knows frames without registers and plain lexemes; anything else, such as a
 JSON value inside a grammar, it leaves to the oracle.
+
+Sets are kept as dicts, in the order in which things were found: what is explained comes in the same order each time.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from .grammar import Frame, Guard, Lexeme, Node, Select, Skin, Union, resolve
 from .oracle import Oracle, Thread, nullable
 
-__all__ = ["Reading", "Recogniser"]
+__all__ = ["Closed", "Reading", "Recogniser"]
 
 
 @dataclass(eq=False)
@@ -23,7 +25,7 @@ class _Called:
     """A node that was called at one place in the text, and by whom: frames, with the state that each goes on in."""
 
     node: Node
-    callers: set[tuple[_Called | None, int]] = field(default_factory=set)
+    callers: dict[tuple[_Called | None, int], None] = field(default_factory=dict)
 
 
 _Place = tuple[_Called, int]
@@ -32,67 +34,81 @@ _Inner = tuple[_Called, tuple[Thread, ...]]
 """Any other node, with the threads of an oracle of its own."""
 
 
+class Closed(NamedTuple):
+    """A reading with all that is called next. may_end: whether the text may end here."""
+
+    places: dict[_Place, None]
+    inner: list[_Inner]
+    may_end: bool
+
+
 @dataclass(eq=False)
 class Reading:
     """All readings of a text so far, before anything that is called next."""
 
-    places: set[_Place]
+    places: dict[_Place, None]
     inner: list[_Inner]
-    closed: tuple[set[_Place], list[_Inner], bool] | None = None
+    closed: Closed | None = None
 
 
 class Recogniser:
-    """Interpreter of the grammar under `root`."""
+    """Interpreter of the grammar under `root`. any_space: as for the oracle."""
 
-    def __init__(self, root: Node) -> None:
-        self.root = resolve(root)
+    def __init__(self, root: Node, *, any_space: bool = False) -> None:
+        self.root, self.any_space = resolve(root), any_space
         self.oracles: dict[int, Oracle] = {}
         self.simple: dict[int, bool] = {}
 
     def accepts(self, data: bytes | Sequence[int]) -> bool:
         """Whether `data`, bytes or a sequence with symbols among them, is a whole word of the grammar."""
-        reading: Reading | None = self.start()
-        for byte in data:
-            reading = self.advance(reading, byte) if reading is not None else None
-        return reading is not None and self.is_accepting(reading)
+        reading, used = self.run(data)
+        return used == len(data) and self.is_accepting(reading)
+
+    def run(self, data: bytes | Sequence[int]) -> tuple[Reading, int]:
+        """The readings of the longest viable prefix of `data`, and its length."""
+        reading = self.start()
+        for i, byte in enumerate(data):
+            following = self.advance(reading, byte)
+            if following is None:
+                return reading, i
+            reading = following
+        return reading, len(data)
 
     def start(self) -> Reading:
-        reading = Reading(set(), [])
+        reading = Reading({}, [])
         reading.closed = self._closure(reading, [self.root])
         return reading
 
     def advance(self, reading: Reading, byte: int) -> Reading | None:
         """The readings after one more byte or symbol, None where there are none."""
-        places, inner, _ = self._closed(reading)
-        following = Reading(set(), [])
+        places, inner, _ = self.closed(reading)
+        following = Reading({}, [])
         for called, state in places:
             node = called.node
             if isinstance(node, Frame):
-                following.places.update(
-                    (called, target) for edge, target in node.layout.states[state].edges if edge == byte
-                )
+                edges = node.layout.states[state].edges
+                following.places.update(((called, target), None) for edge, target in edges if edge == byte)
             elif byte < 256:
                 assert isinstance(node, Lexeme) and node.dfa is not None
                 target = node.dfa.step(state, byte)
                 if target >= 0:
-                    following.places.add((called, target))
+                    following.places[called, target] = None
         for called, threads in inner:
-            after = tuple(self._oracle(called.node).advance(threads, byte))
+            after = tuple(self.oracle(called.node).advance(threads, byte))
             if after:
                 following.inner.append((called, after))
         return following if following.places or following.inner else None
 
     def is_accepting(self, reading: Reading) -> bool:
-        return self._closed(reading)[2]
+        return self.closed(reading).may_end
 
-    def _closed(self, reading: Reading) -> tuple[set[_Place], list[_Inner], bool]:
+    def closed(self, reading: Reading) -> Closed:
         if reading.closed is None:
             reading.closed = self._closure(reading, ())
         return reading.closed
 
-    def _closure(self, reading: Reading, roots: Iterable[Node]) -> tuple[set[_Place], list[_Inner], bool]:
-        """Places and inner nodes with all that is called there, and whether the text may end."""
-        seen: set[_Place] = set()
+    def _closure(self, reading: Reading, roots: Iterable[Node]) -> Closed:
+        seen: dict[_Place, None] = {}
         inner = list(reading.inner)
         todo = list(reading.places)
         called_here: dict[int, _Called] = {}
@@ -111,13 +127,13 @@ class Recogniser:
                     if self._is_simple(node):
                         todo.append((called, 0))
                     else:
-                        inner.append((called, tuple(self._oracle(node).start())))
-                called.callers.add(caller)
+                        inner.append((called, tuple(self.oracle(node).start())))
+                called.callers[caller] = None
 
         for node in roots:
             accepting = accepting or nullable(node)
             call(node, (None, 0))
-        ended = [called for called, threads in reading.inner if self._oracle(called.node).is_accepting(threads)]
+        ended = [called for called, threads in reading.inner if self.oracle(called.node).is_accepting(threads)]
         while todo or ended:
             if ended:
                 for caller, state in ended.pop().callers:
@@ -129,7 +145,7 @@ class Recogniser:
             place = called, state = todo.pop()
             if place in seen:
                 continue
-            seen.add(place)
+            seen[place] = None
             if isinstance(called.node, Lexeme):
                 assert called.node.dfa is not None
                 # what is called here reads something first: that it may be empty is said at each call
@@ -145,11 +161,12 @@ class Recogniser:
                 if nullable(one.node):
                     todo.append((called, one.returns))
                 call(one.node, (called, one.returns))
-        return seen, inner, accepting
+        return Closed(seen, inner, accepting)
 
-    def _oracle(self, node: Node) -> Oracle:
+    def oracle(self, node: Node) -> Oracle:
+        """The interpreter of an inner node."""
         if id(node) not in self.oracles:
-            self.oracles[id(node)] = Oracle(node)
+            self.oracles[id(node)] = Oracle(node, self.any_space)
         return self.oracles[id(node)]
 
     def _is_simple(self, node: Node) -> bool:

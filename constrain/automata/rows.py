@@ -14,6 +14,7 @@ from .layout import (
     A_POS,
     A_SCRATCH,
     A_STATUS,
+    A_STEP,
     CW,
     DONE,
     EMIT,
@@ -31,13 +32,15 @@ from .layout import (
     NODE,
     O_WORDS,
     PARENT,
+    R_COMPARES,
+    R_HASH,
     R_LEVEL,
     R_NODE,
     R_PARENT,
     R_REGS,
+    R_SEEN,
     R_SIZE,
     R_STATE,
-    R_UNIQUE,
     READ,
     REGS,
     RETURN,
@@ -52,14 +55,14 @@ from .layout import (
     U_ITEMS,
     V_NEXT,
     V_START,
-    Y_UNIQUE,
+    Y_COMPARED,
 )
 from .lexemes import (
     allocate,
     close_key,
     complete,
 )
-from .uniqueness import may_return
+from .uniqueness import landing
 
 
 @kernel("P i i i i i i -> v")
@@ -108,10 +111,13 @@ def push_return(A, n, parent, mode):
 @kernel("P A C T i -> i")
 def hand_back(P, A, C, T, n):
     """Give control back as scratch row `n` asks: to every frame of a fork; a frame that ends there returns in turn;
-    below the outermost one the output is complete. Returns the scratch count."""
+    below the outermost one the output is complete. A step gives control back to a row once in each way: however many
+    ways lead there, it goes on alike. Returns the scratch count."""
     row = A_SCRATCH + n * CW
     parent, mode = A[row + PARENT], A[row + MODE]
     while parent >= 0:
+        if is_seen(A, parent, mode):
+            return n
         if A[parent + R_NODE] == FORK:
             n = push_return(A, n, A[parent + R_PARENT], mode)
             row = push_scratch(A, n)
@@ -121,9 +127,10 @@ def hand_back(P, A, C, T, n):
         if P[state + S_FLAGS] & FLAG_CLOSED == 0:
             break
         parent = A[parent + R_PARENT]
-    if parent >= 0 and A[parent + R_UNIQUE] == parent:
-        end = A[A_POS] + 1 if mode == EMIT else A[A_POS]
-        if not may_return(A, T, A[parent + R_REGS], end):
+    regs = A[parent + R_REGS] if parent >= 0 else 0
+    if parent >= 0 and A[parent + R_COMPARES] == parent:
+        state, regs = landing(P, A, T, parent, A[A_POS] + 1 if mode == EMIT else A[A_POS])
+        if state < 0:
             return n
     if parent < 0:
         if mode == READ:
@@ -133,11 +140,23 @@ def hand_back(P, A, C, T, n):
             emit(A, C, row)
             return n
         return n + 1
-    set_row(A, row, A[parent + R_NODE], state, A[parent + R_REGS], A[parent + R_PARENT], A[parent + R_LEVEL])
+    set_row(A, row, A[parent + R_NODE], state, regs, A[parent + R_PARENT], A[parent + R_LEVEL])
     if mode == EMIT:
         emit(A, C, row)
         return n
     return n + 1
+
+
+@kernel("A i i -> b")
+def is_seen(A, row, mode):
+    """Whether the step under way has given control back to an arena row in this mode already; from now on it has."""
+    low, high, way = A[A_STEP], A[A_STEP + 1], 1 << mode
+    seen = A[row + R_SEEN + 1]
+    if A[row + R_SEEN] != low or seen >> 3 != high:
+        A[row + R_SEEN], A[row + R_SEEN + 1] = low, high << 3 | way
+        return False
+    A[row + R_SEEN + 1] = seen | way
+    return seen & way != 0
 
 
 @kernel("P A C T i i i i -> i")
@@ -161,12 +180,13 @@ def leave(P, A, C, T, n, source, end, mode):
     return n + 1
 
 
-@kernel("P A C i -> v")
-def merge(P, A, C, first):
+@kernel("P A C i i -> v")
+def merge(P, A, C, first, most):
     """Make one of the configurations from number `first` on that differ in nothing but the frame they return to.
 
     They read the same from here on, so one of them goes on for all, with a *fork* of the frames to return to. The
-    number of configurations is then bounded by the grammar, not by the ways to have come here.
+    number of configurations is then bounded by the grammar, not by the ways to have come here; that of frames to return
+    to may grow with the text, up to `most`.
     """
     out = A[A_OUT]
     kept = first + 1
@@ -176,10 +196,10 @@ def merge(P, A, C, first):
             row = other * CW
             if C[row + NODE] == C[mine + NODE] and C[row + STATE] == C[mine + STATE] and alike(P, A, C, row, mine):
                 mixed = C[row + PARENT] != C[mine + PARENT]
-                if mixed and (in_unique(A, C[row + PARENT]) or in_unique(A, C[mine + PARENT])):
+                if mixed and (in_compared(A, C[row + PARENT]) or in_compared(A, C[mine + PARENT])):
                     if not same_frames(A, C[row + PARENT], C[mine + PARENT]):
                         continue  # each must end unlike its own earlier items
-                parent = with_parents(A, C[row + PARENT], C[mine + PARENT])
+                parent = with_parents(A, C[row + PARENT], C[mine + PARENT], most)
                 if parent == 0:
                     return
                 C[row + PARENT] = parent
@@ -194,9 +214,9 @@ def merge(P, A, C, first):
 
 
 @kernel("A i -> b")
-def in_unique(A, parent):
-    """Whether what returns to an arena row lies in an item of a unique array."""
-    return parent >= 0 and A[parent + R_UNIQUE] != 0
+def in_compared(A, parent):
+    """Whether what returns to an arena row lies in an item that is compared."""
+    return parent >= 0 and A[parent + R_COMPARES] != 0
 
 
 @kernel("A i i -> b")
@@ -209,17 +229,22 @@ def same_items(A, first, second):
     return True
 
 
-@kernel("A i i -> i")
-def with_parents(A, known, more):
-    """The frames to return to of `known` and those of `more`, as one row; each once (0: the arena must grow)."""
+@kernel("A i i i -> i")
+def with_parents(A, known, more, most):
+    """The frames to return to of `known` and those of `more`, as one row; each once (0: the arena must grow, or they
+    are more than `most`)."""
     while True:
         is_fork = more >= 0 and A[more + R_NODE] == FORK
         one = A[more + R_STATE] if is_fork else more
-        if not returns_to(A, known, one):
+        count = frames_unlike(A, known, one)
+        if count > 0:
+            if count >= most:
+                A[A_STATUS] = TOO_MANY_THREADS
+                return 0
             fork = allocate(A, R_SIZE)
             if fork == 0:
                 return 0
-            A[fork + R_UNIQUE] = 0
+            A[fork + R_COMPARES] = A[fork + R_SEEN] = A[fork + R_SEEN + 1] = 0
             A[fork + R_NODE], A[fork + R_STATE], A[fork + R_PARENT] = FORK, one, known
             store_hash(A, fork, fork_hash(A, one, known))
             known = fork
@@ -228,14 +253,16 @@ def with_parents(A, known, more):
         more = A[more + R_PARENT]
 
 
-@kernel("A i i -> b")
-def returns_to(A, known, one):
-    """Whether row `one` is among the frames of `known`."""
+@kernel("A i i -> i")
+def frames_unlike(A, known, one):
+    """How many frames to return to `known` stands for; 0 if row `one` is among them."""
+    count = 1
     while known >= 0 and A[known + R_NODE] == FORK:
         if same_frames(A, A[known + R_STATE], one):
-            return True
+            return 0
         known = A[known + R_PARENT]
-    return same_frames(A, known, one)
+        count += 1
+    return 0 if same_frames(A, known, one) else count
 
 
 @kernel("A i i -> b")
@@ -243,6 +270,8 @@ def same_frames(A, first, second):
     """Whether two rows are the same frame in the same frames: called anew at each byte, one call has many rows."""
     while first != second:
         if first < 0 or second < 0 or A[first + R_NODE] == FORK:
+            return False
+        if A[first + R_HASH] != A[second + R_HASH] or A[first + R_HASH + 1] != A[second + R_HASH + 1]:
             return False
         for k in range(R_NODE, R_REGS + 1):
             if A[first + k] != A[second + k]:
@@ -269,7 +298,7 @@ def alike(P, A, C, row, mine):
     if first != second:
         kind, shape = P[node + F_SHAPE_KIND], P[node + F_SHAPE]
         size = G_BITS + P[shape + O_WORDS] if kind == SHAPE_OBJECT else 1
-        if kind == SHAPE_ARRAY and P[shape + Y_UNIQUE] != 0:
+        if kind == SHAPE_ARRAY and P[shape + Y_COMPARED] != 0:
             if A[first + U_ITEM] != A[second + U_ITEM] or not same_items(A, A[first + U_ITEMS], A[second + U_ITEMS]):
                 return False
         for k in range(size):

@@ -103,7 +103,7 @@ class Completer:
             found = self._text(node, b"")
             if found is not None and node.skin is Skin.JSON_STRING:
                 found = b'"' + found
-        elif isinstance(node, Frame) and isinstance(node.shape, ArrayShape) and node.shape.unique:
+        elif isinstance(node, Frame) and isinstance(node.shape, ArrayShape) and node.shape.compared:
             found = next(self.oracle._values.words(node), None)
         elif isinstance(node, Union):
             found = _least([self._word(alternative, height - 1) for alternative in node.alternatives])

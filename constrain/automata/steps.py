@@ -10,6 +10,7 @@ hands over to its caller, a frame tries its edges and calls, a call starts its n
 from __future__ import annotations
 
 from ._kernel import kernel
+from .content import is_content, read_content
 from .frames import enter, read_frame
 from .layout import (
     A_CURRENT,
@@ -17,15 +18,14 @@ from .layout import (
     A_POS,
     A_SCRATCH,
     A_STATUS,
-    A_UNIQUE,
+    A_STEP,
+    A_WORK,
     ASK,
     CALL_NULLABLE,
     CALL_RETURNS,
     CALL_SELECT,
     CALL_SIZE,
-    CHARS,
     CW,
-    D_WORDS,
     DONE,
     E_ADVANCE,
     E_ARENA,
@@ -40,15 +40,10 @@ from .layout import (
     ENTER,
     ESC,
     FLAG_FINAL,
-    HI,
     K_LEXEME,
-    L_COUNTED,
-    L_MAX,
     L_SKIN,
+    LEAVE,
     LEVEL,
-    LO,
-    LOOSE,
-    NEED_CONFIGS,
     NODE,
     PARENT,
     READ,
@@ -61,30 +56,35 @@ from .layout import (
     SKIN_RAW,
     STATE,
     SYMBOL,
-    TEXT,
     TOO_MANY_THREADS,
-    UNCOUNTED,
+    WORK,
 )
 from .lexemes import (
     escape_step,
     escape_viable,
     feed,
     feed_code,
-    follow,
     viable,
 )
 from .rows import emit, hand_back, leave, merge, push_return, push_scratch, set_row
-from .uniqueness import keep_distinct
+from .uniqueness import keep_possible
 from .views import call_native, ints, octets, view_i64
 
 
-@kernel("P A C T i i -> v")
-def consume(P, A, C, T, c, byte):
-    """Append every configuration that reading `byte` from configuration number `c` leads to. T[A_POS] holds the byte."""
+@kernel("P A C T i i i -> v")
+def consume(P, A, C, T, c, byte, most):
+    """Append every configuration that reading `byte` from configuration number `c` leads to. T[A_POS] holds the byte.
+
+    most: rows that the step may look at. Calls that begin with each other in many ways could multiply without end.
+    """
     for k in range(CW):
         A[A_SCRATCH + k] = C[c * CW + k]
     n = 1
     while n > 0 and A[A_STATUS] == 0:
+        A[A_WORK] += 1
+        if A[A_WORK] > most:
+            A[A_STATUS] = TOO_MANY_THREADS
+            return
         n -= 1
         row = A_SCRATCH + n * CW
         node, state = A[row + NODE], A[row + STATE]
@@ -183,58 +183,63 @@ def may_end(P, A, C, T, c):
     return False
 
 
-@kernel("P A C i i -> i")
-def read_content(P, A, C, row, byte):
-    """Read a plain byte of content where nothing but the automaton of a JSON string looks at it: the many bytes for which
-    `consume` would do the same at length. Returns the configurations appended, or -1 where more is at stake."""
-    node, state = C[row + NODE], C[row + STATE]
-    if node == DONE or P[node] != K_LEXEME or P[node + L_SKIN] == SKIN_RAW or C[row + ESC] != 0 or state < 0:
-        return -1
-    if C[row + LO] < C[row + HI] or C[row + TEXT] >= 0 or P[state + D_WORDS] >= 0:
-        return -1
-    counted = P[node + L_COUNTED]
-    if counted != UNCOUNTED and (counted != LOOSE or P[node + L_MAX] >= 0):
-        return -1
-    target = follow(P, state, byte)
-    if target < 0:
-        return 0
-    out = A[A_OUT] * CW
-    if out + CW > len(C):
-        A[A_STATUS] = NEED_CONFIGS
-        return 0
+@kernel("P A C T i -> v")
+def let_go(P, A, C, T, c):
+    """Append the frames that configuration number `c`, a raw lexeme that may end, hands over to: they wait for a byte."""
+    if C[c * CW + NODE] == DONE or P[C[c * CW + NODE]] != K_LEXEME or P[C[c * CW + NODE] + L_SKIN] != SKIN_RAW:
+        return
     for k in range(CW):
-        C[out + k] = C[row + k]
-    C[out + STATE] = target
-    if counted != UNCOUNTED and byte & 0xC0 != 0x80:
-        C[out + CHARS] += 1
-    A[A_OUT] += 1
-    return 1
+        A[A_CURRENT + k] = C[c * CW + k]
+    n = leave(P, A, C, T, 0, A_CURRENT, A[A_POS], EMIT)
+    while n > 0 and A[A_STATUS] == 0:
+        n = hand_back(P, A, C, T, n - 1)
+
+
+@kernel("A -> v")
+def begin_step(A):
+    """Number the step: what rows have noted of earlier ones holds no more."""
+    A[A_WORK] = 0
+    if A[A_STEP] == 0x7FFFFFFF:
+        A[A_STEP] = 0
+        A[A_STEP + 1] += 1
+    A[A_STEP] += 1
 
 
 def advance_all(descriptor, first, last, byte):
     """Append what configurations first..last-1 become by reading `byte` (which the text buffer holds at A_POS) or a symbol, merged.
 
-    Returns how many they are; for END, how many of first..last-1 can end here. Sets A_STATUS.
+    Returns how many they are; for END, how many of first..last-1 can end here; for LEAVE, how many frames wait where raw
+    lexemes end here. Sets A_STATUS.
     """
     desc = view_i64(descriptor, E_SIZE)
     P, A, C, T = ints(desc, E_PROGRAM), ints(desc, E_ARENA), ints(desc, E_CONFIGS), octets(desc, E_TEXT)
     if byte == END:
         found = 0
         for c in range(first, last):
+            begin_step(A)
             found += 1 if may_end(P, A, C, T, c) else 0
         return found
     start = A[A_OUT]
-    if last - first == 1 and A[A_UNIQUE] == 0 and 32 <= byte < SYMBOL and byte != 34 and byte != 92:
+    if byte == LEAVE:
+        begin_step(A)
+        for c in range(first, last):
+            let_go(P, A, C, T, c)
+        if A[A_OUT] - start > 1:
+            merge(P, A, C, start, desc[E_THREADS])
+        return A[A_OUT] - start
+    if last - first == 1 and byte < SYMBOL and is_content(A, byte):
         found = read_content(P, A, C, first * CW, byte)
         if found >= 0:
             return found
+    begin_step(A)
+    most = desc[E_THREADS]
     for c in range(first, last):
-        consume(P, A, C, T, c, byte)
+        consume(P, A, C, T, c, byte, most * WORK)
     if A[A_OUT] - start > 1:
-        merge(P, A, C, start)
-        if A[A_OUT] - start > desc[E_THREADS]:
+        merge(P, A, C, start, most)
+        if A[A_OUT] - start > most:
             A[A_STATUS] = TOO_MANY_THREADS
-    keep_distinct(P, A, C, T, start)
+    keep_possible(P, A, C, T, start)
     return A[A_OUT] - start
 
 

@@ -1,5 +1,5 @@
-"""Kernels for arrays without equal items (`ArrayShape.unique`): which readings can still end in an item unlike all
-others.
+"""Kernels for arrays whose items are compared (`ArrayShape.compared`): which readings can still end in an item unlike
+all others, or, where it must, equal to an earlier one.
 
 Items are compared as values: escapes decoded, 1 = 1.0, members in any order. The frame of such an array remembers where
 its items begin in the text; of each value a hash is kept. An equal hash is only a hint, and so is every doubt about
@@ -11,16 +11,16 @@ of that text.
 from __future__ import annotations
 
 from ._kernel import kernel
-from .hashes import mix
+from .equality import SEED, alike_so_far, set_wide, value_hash, wide
+from .guards import passes
 from .layout import (
     A_ASKED,
+    A_ASKED_STATE,
+    A_COMPARES,
     A_OUT,
     A_POS,
     A_STATUS,
-    A_TOP,
-    A_UNIQUE,
     A_VERDICTS,
-    C_SIZE,
     CHARS,
     CW,
     D_EVERYTHING,
@@ -42,183 +42,55 @@ from .layout import (
     O_KEYS,
     O_MAX,
     PARENT,
+    R_COMPARES,
     R_NODE,
     R_PARENT,
     R_REGS,
-    R_UNIQUE,
+    R_STATE,
     REGS,
     S_GUARD,
     SHAPE_ARRAY,
     SHAPE_OBJECT,
     SKIN_JSON,
     STATE,
+    U_EQUAL,
     U_ITEM,
     U_ITEMS,
     U_OPEN,
     U_SIZE,
+    UNCOMPARED,
     V_HASH,
     V_NEXT,
     V_SIZE,
     V_START,
+    Y_COMPARED,
     Y_ENDLESS,
     Y_MAX,
+    Y_MIN,
+    Y_PREFIX_COUNT,
     Y_REST,
-    Y_UNIQUE,
+    Y_TIGHT,
 )
-from .lexemes import allocate, bit, decode
+from .lexemes import allocate, bit
+from .mixing import mix
 from .views import view_i64
 
 EQUAL = -1  # asked in place of a node
-SEED, NUMBER, STRING, OBJECT, ARRAY = 0x2545F491, 11, 12, 13, 14
-HUGE = 1 << 39
+FEW_VALUES = 0x3779B97F
+FEW = 200  # items of an array up to which it is known which of their values others may have
 MANY = 4  # characters that a free string may still get: more strings than an array has items
-
-
-# Hashes of values ----------------------------------------------------------------------------------------------------
-
-
-@kernel("T i i -> i")
-def after_blanks(T, at, end):
-    while at < end and (T[at] == 32 or T[at] == 10 or T[at] == 13 or T[at] == 9):
-        at += 1
-    return at
-
-
-@kernel("T i i -> ii")
-def string_hash(T, at, end):
-    """(hash, position after it) of the JSON string that begins at `at`; position -1: it does not end before `end`."""
-    h, at = STRING, at + 1
-    while at < end:
-        if T[at] == 34:
-            return mix(SEED, h), at + 1
-        char, at = decode(T, at, end, SKIN_JSON)
-        if char < 0:
-            break
-        if char & 0x40000000:
-            h = mix(h, char & 255)
-        elif char < 0x80:
-            h = mix(h, char)
-        else:
-            n = 2 if char < 0x800 else 3 if char < 0x10000 else 4
-            h = mix(h, (0xF00 >> n) & 0xFF | char >> (6 * (n - 1)))
-            for j in range(1, n):
-                h = mix(h, 0x80 | (char >> (6 * (n - 1 - j))) & 63)
-    return 0, -1
-
-
-@kernel("T i i -> ii")
-def scalar_hash(T, at, end):
-    """The same for a literal or a number, which end where a delimiter follows or, whole, at `end`."""
-    stop = at
-    while stop < end and T[stop] != 44 and T[stop] != 93 and T[stop] != 125 and T[stop] > 32:
-        stop += 1
-    if T[at] >= 97:
-        return mix(SEED, T[at] | 0), stop
-    # the value is sign 0.d1 d2 ... dn * 10 ** point, without zeros at either end
-    first, last, point, seen, fraction, k = -1, -1, 0, 0, False, at
-    while k < stop and T[k] | 32 != 101:
-        if T[k] == 46:
-            fraction = True
-        elif T[k] != 45:
-            seen += 1
-            if T[k] != 48:
-                if first < 0:
-                    first = seen
-                last = seen
-            if not fraction:
-                point += 1
-        k += 1
-    if first < 0:
-        return mix(SEED, NUMBER), stop
-    exponent, negative = 0, False
-    for j in range(k + 1, stop):
-        if T[j] == 45:
-            negative = True
-        elif T[j] != 43:
-            exponent = min(exponent * 10 + T[j] - 48, 1 << 40)
-    place = point - first + (-exponent if negative else exponent)
-    if place > HUGE or place < -HUGE:
-        place = HUGE  # not exact any more: such numbers have few hashes, and are asked about
-    h = mix(NUMBER, place)
-    h = mix(h, 1 if T[at] == 45 else 0)
-    seen = 0
-    for j in range(at, k):
-        if T[j] != 45 and T[j] != 46:
-            seen += 1
-            if first <= seen <= last:
-                h = mix(h, T[j] | 0)
-    return mix(SEED, h), stop
-
-
-@kernel("A T i i -> ii")
-def value_hash(A, T, at, end):
-    """(hash, position after it) of the JSON value that begins at `at`; position -1: it does not end before `end`, or
-    the arena must grow. Open containers are kept above the arena's top: kind, hash so far, hash of the key.
-    """
-    top, level = A[A_TOP], A[A_TOP]
-    h = 0
-    while at < end:
-        at = after_blanks(T, at, end)
-        if at >= end:
-            break
-        byte = T[at] | 0
-        if byte == 44 or byte == 58:
-            at += 1
-            continue
-        if byte == 123 or byte == 91:
-            if level + C_SIZE > len(A):
-                allocate(A, len(A))
-                return 0, -1
-            A[level] = OBJECT if byte == 123 else ARRAY
-            set_wide(A, level + 1, SEED)
-            set_wide(A, level + 3, 0)
-            level += C_SIZE
-            at += 1
-            continue
-        if byte == 125 or byte == 93:
-            level -= C_SIZE
-            h, at = mix(wide(A, level + 1), A[level]), at + 1
-        elif byte == 34:
-            h, at = string_hash(T, at, end)
-            if at < 0:
-                return 0, -1
-            if level > top and A[level - C_SIZE] == OBJECT and wide(A, level - C_SIZE + 3) == 0:
-                set_wide(A, level - C_SIZE + 3, h | 1)
-                continue
-        else:
-            h, at = scalar_hash(T, at, end)
-        if level == top:
-            return h, at
-        here = level - C_SIZE
-        if A[here] == ARRAY:
-            set_wide(A, here + 1, mix(wide(A, here + 1), h))
-        else:
-            # members in any order
-            set_wide(A, here + 1, (wide(A, here + 1) + mix(wide(A, here + 3), h)) & 0x3FFFFFFFFFFFFFFF)
-            set_wide(A, here + 3, 0)
-    return 0, -1
-
-
-@kernel("A i -> i")
-def wide(A, at):
-    """A number of 62 bits kept in two ints."""
-    return A[at] | (A[at + 1] << 31)
-
-
-@kernel("A i i -> v")
-def set_wide(A, at, value):
-    A[at] = value & 0x7FFFFFFF
-    A[at + 1] = value >> 31
 
 
 # Items ---------------------------------------------------------------------------------------------------------------
 
 
-@kernel("A T i -> i")
-def next_item(A, T, old):
-    """Registers of a unique array whose next item begins at the current position; 0 when the arena must grow."""
+@kernel("A T i i -> i")
+def next_item(A, T, old, equal):
+    """Registers of an array whose next item begins at the current position; 0 when the arena must grow. equal: where it
+    goes on if it equals an earlier one, NOWHERE, or UNCOMPARED.
+    """
     items = A[old + U_ITEMS]
-    if A[old] > 0:
+    if A[old + U_ITEM] >= 0:
         h, _ = value_hash(A, T, A[old + U_ITEM], A[A_POS])
         entry = allocate(A, V_SIZE)
         if entry == 0:
@@ -229,13 +101,33 @@ def next_item(A, T, old):
     regs = allocate(A, U_SIZE)
     if regs == 0:
         return 0
-    A[regs], A[regs + U_ITEM], A[regs + U_ITEMS], A[regs + U_OPEN] = A[old] + 1, A[A_POS], items, A[old + U_OPEN]
+    A[regs], A[regs + U_ITEMS], A[regs + U_OPEN], A[regs + U_EQUAL] = A[old] + 1, items, A[old + U_OPEN], equal
+    A[regs + U_ITEM] = A[A_POS] if equal != UNCOMPARED else -1
     return regs
 
 
+@kernel("P A T i i -> ii")
+def landing(P, A, T, frame, end):
+    """(state, registers) in which an array goes on, at arena row `frame`, when its compared item ends before text
+    position `end`; state -1: the item must not end so, or the arena must grow.
+    """
+    regs, state = A[frame + R_REGS], A[frame + R_STATE]
+    if differs(A, T, regs, end):
+        return (state if passes(P, A, A[frame + R_NODE], state, regs) else -1), regs
+    equal = A[regs + U_EQUAL]
+    if equal < 0:
+        return -1, regs
+    fresh = allocate(A, U_SIZE)
+    if fresh == 0:
+        return -1, regs
+    A[fresh], A[fresh + U_ITEM], A[fresh + U_ITEMS], A[fresh + U_OPEN] = A[regs], -1, 0, A[regs + U_OPEN]
+    A[fresh + U_EQUAL] = -1
+    return equal, fresh
+
+
 @kernel("A T i i -> b")
-def may_return(A, T, regs, end):
-    """Whether the item of a unique array that ends before text position `end` is unlike all earlier ones."""
+def differs(A, T, regs, end):
+    """Whether the item of an array that ends before text position `end` is unlike all that are remembered."""
     entry = A[regs + U_ITEMS]
     if entry == 0:
         return True
@@ -256,74 +148,164 @@ def verdict(A, T, node, regs, end):
     """
     h = mix(SEED, node)
     for k in range(A[regs + U_OPEN], end):
-        h = mix(h, T[k] | 0)
-    h |= 1
-    size = A[A_VERDICTS + 2]
+        h = mix(h, int(T[k]))
+    answer = known_answer(A, h | 1)
+    if answer < 0:
+        ask(A, node, A[regs + U_OPEN], end, h | 1, 0, 0)
+    return answer != 0
+
+
+@kernel("A i -> i")
+def known_answer(A, h):
+    """The answer that is kept under a hash; -1 for none."""
+    size = int(A[A_VERDICTS + 2])
     table = view_i64(wide(A, A_VERDICTS), size)
     slot = 2 * h & (size - 1)
     while table[slot] != 0:
         if table[slot] == h:
-            return table[slot + 1] != 0
+            return table[slot + 1]
         slot = slot + 2 & (size - 1)
+    return -1
+
+
+@kernel("A i i i i i i -> v")
+def ask(A, node, start, end, h, state, begun):
     A[A_STATUS] = NEED_VERDICT
-    A[A_ASKED], A[A_ASKED + 1], A[A_ASKED + 2] = node, A[regs + U_OPEN], end
+    A[A_ASKED], A[A_ASKED + 1], A[A_ASKED + 2] = node, start, end
     set_wide(A, A_ASKED + 3, h)
-    return True
+    A[A_ASKED_STATE], A[A_ASKED_STATE + 1] = state, begun
+
+
+@kernel("P A T i i i b -> b")
+def can_follow(P, A, T, node, state, regs, complete):
+    """Whether the items that still follow in a tight array can be unlike each other and the earlier ones, in a state of
+    its layout. complete: whether the last item is complete, or it is under way and may become anything.
+
+    Of earlier items only those count whose values are among the few that another item may have: once such an array is
+    met, their hashes are in the table of answers (`few_key`).
+    """
+    begun, last = A[regs], A[regs + U_ITEM]
+    end = A[A_POS] + 1 if complete or last < 0 else last
+    if known_answer(A, few_key(node, 0)) < 0:
+        ask(A, node, A[regs + U_OPEN], end, few_key(node, 0), state, begun)
+        return True
+    shape = P[node + F_SHAPE]
+    h, together = mix(mix(SEED, node), state), 0
+    h = mix(h, min(begun, max(P[shape + Y_MIN], P[shape + Y_PREFIX_COUNT])))
+    if complete and last >= 0:
+        value, _ = value_hash(A, T, last, end)
+        together = counted(A, node, begun, value)
+    entry = A[regs + U_ITEMS]
+    while entry != 0:
+        together += counted(A, node, begun, wide(A, entry + V_HASH))
+        entry = A[entry + V_NEXT]
+    h = mix(h, together & 0x3FFFFFFFFFFFFFFF) | 1
+    answer = known_answer(A, h)
+    if answer < 0:
+        ask(A, node, A[regs + U_OPEN], end, h, state, begun)
+    return answer != 0
+
+
+@kernel("A i i i -> i")
+def counted(A, node, begun, value):
+    """What the hash of an item contributes to the question what can follow it."""
+    return mix(5, value) if begun > FEW or known_answer(A, few_key(node, value)) > 0 else 0
+
+
+@kernel("i i -> i")
+def few_key(node, value):
+    """Key under which it is kept that the value with that hash counts in an array; with 0: that all are kept."""
+    return mix(mix(FEW_VALUES, node), value) | 1
 
 
 # Readings ------------------------------------------------------------------------------------------------------------
 
 
 @kernel("P A C T i -> b")
-def can_differ(P, A, C, T, row):
-    """Whether a configuration can go on such that every item under way ends unlike the earlier items of its array."""
+def can_end(P, A, C, T, row):
+    """Whether a configuration can go on such that every compared item under way ends as it must, and what must follow
+    can be different.
+    """
     node = C[row + NODE]
     if node == DONE:
         return True
     if P[node] != K_LEXEME and P[node + F_SHAPE_KIND] == SHAPE_ARRAY:
         shape, regs = P[node + F_SHAPE], C[row + REGS]
-        if P[shape + Y_UNIQUE] != 0 and P[C[row + STATE] + S_GUARD] == GUARD_MORE:
-            # after a comma: another item must exist
-            if P[shape + Y_ENDLESS] == 0:
+        if P[shape + Y_COMPARED] != 0 and P[shape + Y_ENDLESS] == 0:
+            if P[shape + Y_TIGHT] != 0:
+                if not can_follow(P, A, T, node, C[row + STATE], regs, True):
+                    return False
+            elif P[C[row + STATE] + S_GUARD] == GUARD_MORE:
+                # after a comma another item must exist
                 end = A[A_POS] + 1
                 while T[end - 1] != 44:
-                    end -= 1  # blanks after the comma change nothing
+                    end -= 1  # blanks change nothing
                 if not verdict(A, T, node, regs, end):
                     return False
+    end = A[A_POS] + 1
+    if P[node] != K_LEXEME:
+        while is_blank(T, end - 1) and is_blank(T, end - 2):
+            end -= 1  # nor do more blanks
     parent = C[row + PARENT]
-    frame = A[parent + R_UNIQUE] if parent >= 0 else 0
+    frame = A[parent + R_COMPARES] if parent >= 0 else 0
     while frame != 0:
-        regs = A[frame + R_REGS]
-        if A[regs + U_ITEMS] != 0 and not endless_until(P, A, C, T, row, frame) and some_alike(A, T, regs):
-            if not verdict(A, T, A[frame + R_NODE], regs, A[A_POS] + 1):
+        regs, caller = A[frame + R_REGS], A[frame + R_NODE]
+        if A[regs + U_EQUAL] >= 0:
+            if not passes(P, A, caller, A[frame + R_STATE], regs):
+                # it must equal an earlier item
+                if not some_alike(A, T, regs) or not verdict(A, T, caller, regs, end):
+                    return False
+        elif is_tight(P, A, frame):
+            if endless_until(P, A, C, T, row, frame):
+                if not can_follow(P, A, T, caller, A[frame + R_STATE], regs, False):
+                    return False
+            elif not verdict(A, T, caller, regs, end):
+                return False
+        elif A[regs + U_ITEMS] != 0 and not endless_until(P, A, C, T, row, frame) and some_alike(A, T, regs):
+            if not verdict(A, T, caller, regs, end):
                 return False
         above = A[frame + R_PARENT]
-        frame = A[above + R_UNIQUE] if above >= 0 else 0
+        frame = A[above + R_COMPARES] if above >= 0 else 0
     return True
 
 
-@kernel("P A C T i -> b")
+@kernel("T i -> b")
+def is_blank(T, at):
+    return T[at] == 32 or T[at] == 10 or T[at] == 13 or T[at] == 9
+
+
+@kernel("P A i -> b")
+def is_tight(P, A, frame):
+    return P[P[A[frame + R_NODE] + F_SHAPE] + Y_TIGHT] != 0
+
+
+@kernel("P A C T i -> i")
 def in_doubt(P, A, C, T, row):
-    """Whether what a configuration reads may decide whether an item can end unlike earlier ones: no frame around it,
-    inside the item, can go on for ever, and so far the item is like an earlier one.
+    """Whether what a configuration reads may decide whether a compared item can end as it must.
+
+    0: no. 1: no frame around it, inside the item, can go on for ever, and so far the item is like an earlier one that
+    it must not equal. 2: it must equal an earlier one.
     """
-    start = C[row + PARENT]
-    frame = A[start + R_UNIQUE] if start >= 0 else 0
+    start, doubt = C[row + PARENT], 0
+    frame = A[start + R_COMPARES] if start >= 0 else 0
     while frame != 0:
-        if A[A[frame + R_REGS] + U_ITEMS] != 0:
+        regs = A[frame + R_REGS]
+        if A[regs + U_EQUAL] >= 0:
+            if not passes(P, A, A[frame + R_NODE], A[frame + R_STATE], regs):
+                return 2
+        elif A[regs + U_ITEMS] != 0 or is_tight(P, A, frame):
             here, sure = start, False
             while here != frame and not sure:
                 sure = endless_frame(P, A, A[here + R_NODE], A[here + R_REGS])
                 here = A[here + R_PARENT]
-            if not sure:
+            if not sure and doubt == 0:
                 A[A_POS] -= 1  # nothing is read yet at the current position
-                alike = some_alike(A, T, A[frame + R_REGS])
+                if is_tight(P, A, frame) or some_alike(A, T, regs):
+                    doubt = 1
                 A[A_POS] += 1
-                if alike:
-                    return True
         above = A[frame + R_PARENT]
-        frame = A[above + R_UNIQUE] if above >= 0 else 0
-    return False
+        frame = A[above + R_COMPARES] if above >= 0 else 0
+    return doubt
 
 
 @kernel("A T -> b")
@@ -344,7 +326,7 @@ def is_zero(A, T):
 
 @kernel("P A C T i i -> b")
 def endless_until(P, A, C, T, row, frame):
-    """Whether the item under way in the unique array at arena row `frame` surely has infinitely many values to become.
+    """Whether the item under way in the array at arena row `frame` surely has infinitely many values to become.
     """
     node, state = C[row + NODE], C[row + STATE]
     if P[node] == K_LEXEME:
@@ -370,7 +352,7 @@ def endless_frame(P, A, node, regs):
     """Whether infinitely many members or items, or values of one, can still follow in a frame."""
     kind, shape = P[node + F_SHAPE_KIND], P[node + F_SHAPE]
     if kind == SHAPE_ARRAY:
-        return P[shape + Y_MAX] < 0 and P[shape + Y_REST] >= 0 and P[shape + Y_UNIQUE] == 0
+        return P[shape + Y_MAX] < 0 and P[shape + Y_REST] >= 0 and P[shape + Y_COMPARED] == 0
     if kind != SHAPE_OBJECT:
         return False
     extra = P[shape + O_EXTRA]
@@ -395,108 +377,14 @@ def some_alike(A, T, regs):
     return False
 
 
-@kernel("A T i i i -> b")
-def alike_so_far(A, T, part, end, whole):
-    opening = T[part] | 0
-    if opening == 34:
-        return T[whole] == 34 and spelled_alike(T, part + 1, end, whole + 1)
-    if opening != 123 and opening != 91:
-        return T[whole] != 123 and T[whole] != 91 and T[whole] != 34
-    if T[whole] != opening:
-        return False
-    at, other = part + 1, whole + 1
-    while True:
-        at = after_separators(T, at, end)
-        other = after_separators(T, other, end)
-        if at >= end:
-            return True
-        if opening == 91:
-            h, at = value_hash(A, T, at, end)
-            if at < 0 or at >= end:
-                return True
-            if T[other] == 93:
-                return False
-            same, other = value_hash(A, T, other, end)
-            if same != h:
-                return False
-            continue
-        key, at = string_hash(T, at, end)
-        if at < 0:
-            return True
-        at = after_separators(T, at, end)
-        if at >= end:
-            return True
-        h, at = value_hash(A, T, at, end)
-        if at < 0 or at >= end:
-            return True
-        found, other = False, whole + 1
-        while not found:
-            other = after_separators(T, other, end)
-            if T[other] == 125:
-                return False
-            its_key, other = string_hash(T, other, end)
-            its_value, other = value_hash(A, T, after_separators(T, other, end), end)
-            found = its_key == key and its_value == h
-
-
-@kernel("T i i i -> b")
-def spelled_alike(T, part, end, whole):
-    """Whether the string that is written from `part` up to `end` is the beginning of the one that is written from
-    `whole`.
-    """
-    one, other = 0, 0  # code points whose bytes are compared, and how many of these are done
-    done, met = 0, 0
-    while True:
-        if done == 0:
-            if part >= end or T[part] == 34:
-                return part >= end or (T[whole] == 34 and met == 0)
-            one, part = decode(T, part, end, SKIN_JSON)
-            if one < 0:
-                return True  # an escape that is not complete
-        if met == 0:
-            if T[whole] == 34:
-                return False
-            other, whole = decode(T, whole, end, SKIN_JSON)
-        if utf8_byte(one, done) != utf8_byte(other, met):
-            return False
-        done = 0 if done + 1 >= utf8_size(one) else done + 1
-        met = 0 if met + 1 >= utf8_size(other) else met + 1
-
-
-@kernel("i -> i")
-def utf8_size(char):
-    """Bytes of what `decode` gives: a raw byte or a code point."""
-    if char & 0x40000000 or char < 0x80:
-        return 1
-    return 2 if char < 0x800 else 3 if char < 0x10000 else 4
-
-
-@kernel("i i -> i")
-def utf8_byte(char, k):
-    n = utf8_size(char)
-    if n == 1:
-        return char & 255
-    if k == 0:
-        return (0xF00 >> n) & 0xFF | char >> (6 * (n - 1))
-    return 0x80 | (char >> (6 * (n - 1 - k))) & 63
-
-
-@kernel("T i i -> i")
-def after_separators(T, at, end):
-    at = after_blanks(T, at, end)
-    while at < end and (T[at] == 44 or T[at] == 58):
-        at = after_blanks(T, at + 1, end)
-    return at
-
-
 @kernel("P A C T i -> v")
-def keep_distinct(P, A, C, T, first):
-    """Drop the configurations from number `first` on that cannot end in items unlike the earlier ones."""
-    if A[A_UNIQUE] == 0:
+def keep_possible(P, A, C, T, first):
+    """Drop the configurations from number `first` on in which some compared item cannot end as it must."""
+    if A[A_COMPARES] == 0:
         return
     kept = first
     for c in range(first, A[A_OUT]):
-        if can_differ(P, A, C, T, c * CW):
+        if can_end(P, A, C, T, c * CW):
             if kept != c:
                 for k in range(CW):
                     C[kept * CW + k] = C[c * CW + k]

@@ -1,4 +1,4 @@
-"""Ways in which a thread can go on that differ in the value they spell: for arrays without equal items.
+"""Ways in which a thread can go on that differ in the value they spell: for arrays whose items are compared.
 
 Of the texts for one value nearly always only one is produced: no whitespace, no needless escapes, members in one order.
 (A number may come in several spellings.) So among one more texts than an array has items there is one with a new value,
@@ -8,12 +8,16 @@ and when fewer come, these are all.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
+from itertools import islice
 
 from .._errors import LimitError
 from .._limits import Limits, check_time, timed
 from ..languages.dfa import DFA
-from ..languages.operations import ANY_STRING, with_length
+from ..languages.operations import ANY_STRING, intersect, is_subset, with_length
+from ..languages.pattern import compile_pattern
 from .grammar import (
+    NOWHERE,
     SYMBOL,
     ArrayShape,
     Call,
@@ -41,14 +45,14 @@ from .oracle import (
     callee,
     value_of,
 )
+from .places import Places
 from .shortest import Completer, spelled
+from .spellings import numerals, spellings, words_of
 
 __all__ = ["Values"]
 
 _HEIGHT = 16
 """How deep the values that are looked at are nested."""
-_LONGER = 40
-"""Characters that a number of finitely many values may have beyond the shortest one."""
 _MOST_SECONDS = 1.0
 """Time of one question at run time; what is not known by then is taken to exist."""
 _SOME_CHARS = 4
@@ -63,38 +67,91 @@ class Values:
         self.completer = Completer(oracle)
         self._layouts: dict[int, tuple[Layout, list[int]]] = {}
         self._bounded: dict[int, tuple[Lexeme, DFA | None]] = {}
+        self._plain: dict[int, tuple[DFA, DFA, bool]] = {}
+        self.choices: dict[int, tuple[Node, int, frozenset[object] | None]] = {}
+        """Of nodes, how many values were looked for, and the values, if they are fewer (see `places`)."""
 
     def can_differ(self, thread: Thread) -> bool:
-        """Whether every item of a unique array that is under way, or has to follow, can be unlike the earlier ones."""
-        if _is_unique(thread) and thread.layout_state.guard is Guard.MORE and not self._another(thread):
+        """Whether every compared item that is under way, or has to follow, can end as it must: unlike the earlier ones,
+        or equal to one of them.
+        """
+        if _compares(thread) and not self._goes_on(thread):
             return False
         inner: list[Thread] = [thread]
         frame = thread.parent
         while frame is not None and frame.unique >= 0:
             registers = frame.registers
-            if isinstance(registers, Items) and registers.text is not None and registers.values:
-                text = registers.text
-                if not any(map(_is_endless, inner)) and not self._new(
-                    registers.values, (text + rest for rest, _ in self._until(thread, frame))
-                ):
-                    return False
+            if isinstance(registers, Items) and registers.text is not None and not self._can_end(thread, inner, frame):
+                return False
             inner.append(frame)
             frame = frame.parent
         return True
+
+    def _can_end(self, thread: Thread, inner: list[Thread], frame: Thread) -> bool:
+        """Whether the item of `frame` that a thread is in can end as it must. inner: the thread and what it returns to,
+        up to the frame.
+        """
+        shape, registers = frame.array
+        if registers.equal != NOWHERE:
+            return not self._must_repeat(frame) or self._first(self._repeated(thread, frame))
+        if any(map(_is_endless, inner)):
+            return not shape.tight or self._fits(frame, None)
+        if not (registers.values or shape.tight):
+            return True
+        text = registers.text or b""
+        texts = (text + rest for rest, _ in self._until(thread, frame))
+        return self._fits(frame, texts) if shape.tight else self._new(registers.values, texts)
+
+    def _must_repeat(self, frame: Thread) -> bool:
+        """Whether the item under way in an array must equal an earlier one."""
+        return self.oracle._enter_state(frame, frame.place.state) is None
+
+    def _repeated(self, thread: Thread, frame: Thread) -> Iterator[tuple[bytes, Thread]]:
+        """(text, `frame` then), such that the item under way equals an earlier one."""
+        for value in frame.array[1].values:
+            yield from spellings(self.completer, thread, frame, value)
+
+    def _first(self, ways: Iterator[object]) -> bool:
+        """Whether there is any; true where that is not known in time."""
+        try:
+            with timed(Limits(max_seconds=_MOST_SECONDS)):
+                return next(ways, None) is not None
+        except (LimitError, RecursionError):
+            return True
 
     def completions(self, thread: Thread, frame: Thread) -> Iterator[tuple[bytes, Thread]]:
         """(text, `frame` then): from a thread in a unique array to the return to `frame`, a caller of it."""
         return self._until(thread, frame)
 
+    def is_endless(self, thread: Thread) -> bool:
+        """Whether infinitely many values can surely still follow in what a thread is in."""
+        return _is_endless(thread)
+
     def words(self, node: Node) -> Iterator[bytes]:
         """Texts of a node, the value of each once."""
         return self._values(node, _HEIGHT)
 
-    def _another(self, thread: Thread) -> bool:
-        """Whether a further item exists that is unlike the earlier ones."""
+    def _goes_on(self, thread: Thread) -> bool:
+        """Whether an array can go on, as far as its items must be unlike each other: where it is `tight` in all that
+        must still follow, else in one more item after a comma.
+        """
         shape, registers = thread.array
+        if shape.endless:
+            return True
+        if shape.tight:
+            return self._fits(thread, None)
+        if thread.layout_state.guard is not Guard.MORE:
+            return True
         item = shape.prefix[registers.begun] if registers.begun < len(shape.prefix) else shape.rest
-        return item is not None and (shape.endless or self._new(registers.values, self._values(item, _HEIGHT)))
+        return item is not None and self._new(registers.values, self._values(item, _HEIGHT))
+
+    def _fits(self, frame: Thread, texts: Iterator[bytes] | None) -> bool:
+        """Whether the items that follow can all be different. texts: of the item under way, if one is."""
+        try:
+            with timed(Limits(max_seconds=_MOST_SECONDS)):
+                return Places(self, frame).fill(texts)
+        except (LimitError, RecursionError):  # not known
+            return True
 
     def _new(self, values: tuple[object, ...], texts: Iterator[bytes]) -> bool:
         try:
@@ -112,22 +169,41 @@ class Values:
         if thread.depth <= frame.depth:
             yield b"", thread
             return
+        bound = self._bound(thread, frame)
+        if bound is not None:
+            for rest, above in self._repeated(thread, bound):
+                for more, last in self._until(above, frame):
+                    yield rest + more, last
+            return
         for rest, caller in self._rests(thread):
             above = _recorded(caller, rest)
             registers = above.registers
             matters = isinstance(thread.node, _KeyLexeme)  # does what follows depend on what is said?
             if isinstance(registers, Items) and registers.text is not None and above.depth > frame.depth:
                 matters = True
-                value = value_of(registers.text + rest)
-                if value in registers.values:
+                landed = self.oracle._land(above, value_of(registers.text + rest))
+                if landed is None:
                     continue
-                above = above._replace(registers=Items(registers.begun, (*registers.values, value)))
+                above = landed
             ends = False
             for more, last in self._until(above, frame):
                 ends = True
                 yield rest + more, last
             if not ends and not matters:
                 return
+
+    def _bound(self, thread: Thread, frame: Thread) -> Thread | None:
+        """Of the arrays around a thread and within `frame`, the outermost whose item under way must equal an earlier
+        one.
+        """
+        found, above = None, thread.parent
+        while above is not None and above.depth > frame.depth:
+            registers = above.registers
+            compared = isinstance(registers, Items) and registers.text is not None and registers.equal != NOWHERE
+            if compared and self._must_repeat(above):
+                found = above
+            above = above.parent
+        return found
 
     def _rests(self, thread: Thread) -> Iterator[tuple[bytes, Thread]]:
         """(rest of what the innermost node spells, its caller then)."""
@@ -176,10 +252,34 @@ class Values:
         dfa = self._automaton(node)
         if dfa is not None and (state := dfa.run(content)) >= 0:
             words = (rest for _, rest in self.completer._paths(dfa, node.skin).words(state, seen))
-            for rest in _different(content, words, node.values) if node.values else words:
+            for rest in self._numerals(dfa, content) if node.values else words:
                 yield _written(rest, node.skin)
                 if node.skin is Skin.RAW and _is_zero(content):
                     return
+
+    def _numerals(self, dfa: DFA, content: bytes) -> Iterator[bytes]:
+        """Rests of spellings that begin with `content` of an automaton of finitely many numbers, one or two for each:
+        what can be written plainly from there, then what takes an exponent.
+        """
+        known = self._plain.get(id(dfa))
+        if known is None:
+            known = self._plain[id(dfa)] = dfa, intersect(dfa, _plain_numbers()), is_subset(dfa, _plain_numbers())
+        _, plain, is_all = known
+        if plain.is_empty:
+            return
+        paths, seen = self.completer._paths(plain, Skin.RAW), set()
+        state = plain.run(content)
+        if state >= 0:
+            for _, rest in paths.words(state, set()):
+                seen.add(value_of(content + rest))
+                yield rest
+        if is_all:
+            return
+        for _, word in paths.words(0, set()):
+            value = value_of(word)
+            if value not in seen:
+                texts = (text for text in numerals(value, content) if dfa.accepts(text))
+                yield from islice((text[len(content) :] for text in texts), 1)
 
     def _automaton(self, node: Lexeme) -> DFA | None:
         """The automaton of a lexeme, with its bounds on characters. LimitError when it is large."""
@@ -215,6 +315,8 @@ class Values:
     def _frame(self, thread: Thread, height: int, floor: bytes | None) -> Iterator[bytes]:
         """Rests of a frame; floor: see `_keys`, for keys chosen from here on."""
         state = thread.layout_state
+        if _compares(thread) and thread.array[0].tight and not self._goes_on(thread):
+            return
         if state.final:
             yield b""
         distance = self._distances(thread.frame.layout)
@@ -223,13 +325,13 @@ class Values:
             if moved is not None and byte < SYMBOL:
                 for rest in self._frame(moved, height, floor):
                     yield bytes([byte]) + rest
-        for call in sorted(state.calls, key=lambda call: distance[call.returns]):
+        for call in sorted(state.calls, key=lambda call: min(distance[place] for place in _returns(call))):
             for text, moved, after in self._called(thread, call, height, floor or b""):
                 ends = False
                 for rest in self._frame(moved, height, after):
                     ends = True
                     yield text + rest
-                if not ends and call.select is not Select.KEY and not _is_unique(thread):
+                if not ends and call.select is not Select.KEY and not _compares(thread):
                     break  # what follows does not depend on the value
 
     def _distances(self, layout: Layout) -> list[int]:
@@ -240,7 +342,8 @@ class Values:
             steps = [0 if state.final else len(layout.states) for state in layout.states]
             for _ in layout.states:
                 for i, state in enumerate(layout.states):
-                    targets = [target for _, target in state.edges] + [call.returns for call in state.calls]
+                    targets = [target for _, target in state.edges]
+                    targets += [place for call in state.calls for place in _returns(call)]
                     steps[i] = min([steps[i], *(steps[target] + 1 for target in targets)])
             known = self._layouts[id(layout)] = layout, steps
         return known[1]
@@ -257,31 +360,27 @@ class Values:
                 yield opening + _written(key, shape.skin), after, (key if key in shape.keys else b"\xff")
             return
         node, after = callee(thread, call)
-        caller = None if node is None else self.oracle._enter_state(after, call.returns)
+        caller = None if node is None else self.oracle._caller(after, call)
         if node is None or caller is None:
             return
-        for text in self._values(node, height - 1):
-            if _is_unique(thread) and call.select is Select.ITEM:
-                _, registers = caller.array
-                value = value_of(text)
-                if value not in registers.values:
-                    yield text, caller._replace(registers=Items(registers.begun, (*registers.values, value))), floor
-            else:
+        if call.equal is None:
+            for text in self._values(node, height - 1):
                 yield text, caller, floor
-
-
-def _different(content: bytes, words: Iterator[bytes], count: int) -> Iterator[bytes]:
-    """Of the spellings of at most `count` numbers that begin with `content` one each, by what is left to write."""
-    values: set[object] = set()
-    longest: int | None = None
-    for rest in words:
-        longest = len(rest) + _LONGER if longest is None else longest
-        if len(rest) > longest or len(values) >= count:
             return
-        value = value_of(content + rest)
-        if value not in values:
-            values.add(value)
-            yield rest
+        texts = self._values(node, height - 1)
+        if call.equal != NOWHERE and self._must_repeat(caller):
+            _, registers = caller.array
+            texts = (text for value in registers.values for text in islice(words_of(node, value), 1))
+        for text in texts:
+            landed = self.oracle._land(caller, value_of(text))
+            if landed is not None:
+                yield text, landed, floor
+
+
+@lru_cache(maxsize=1)
+def _plain_numbers() -> DFA:
+    """Each number plainly, without needless zeros."""
+    return compile_pattern(r"-?(0|[1-9][0-9]*)(\.[0-9]*[1-9])?", search=False)
 
 
 def _is_zero(content: bytes) -> bool:
@@ -290,8 +389,13 @@ def _is_zero(content: bytes) -> bool:
     return bool(e) and not mantissa.strip(b"-0.")
 
 
-def _is_unique(thread: Thread) -> bool:
-    return isinstance(thread.node, Frame) and isinstance(thread.node.shape, ArrayShape) and thread.node.shape.unique
+def _returns(call: Call) -> tuple[int, ...]:
+    """The states that a call can return to."""
+    return (call.returns,) if call.equal is None or call.equal == NOWHERE else (call.returns, call.equal)
+
+
+def _compares(thread: Thread) -> bool:
+    return isinstance(thread.node, Frame) and isinstance(thread.node.shape, ArrayShape) and thread.node.shape.compared
 
 
 def _is_endless(thread: Thread) -> bool:
@@ -311,8 +415,10 @@ def _is_endless(thread: Thread) -> bool:
         return state >= 0 and int(node.dfa.char_bounds[1][state]) < 0
     if not isinstance(node, Frame) or not (thread.layout_state.edges or thread.layout_state.calls):
         return False
+    if node.shape is None:
+        return _loops(node.layout)[thread.place.state]
     if isinstance(node.shape, ArrayShape):
-        return node.shape.rest is not None and node.shape.max_items is None and not node.shape.unique
+        return node.shape.rest is not None and node.shape.max_items is None and not node.shape.compared
     if not isinstance(node.shape, ObjectShape):
         return False
     shape, (emitted,) = thread.object
@@ -320,6 +426,23 @@ def _is_endless(thread: Thread) -> bool:
         return True
     left = {k for k, endless in zip(shape.keys, shape.endless, strict=False) if endless}
     return bool(_allowed_keys(shape, Members(emitted), left)) if left else False
+
+
+@lru_cache(maxsize=256)
+def _loops(layout: Layout) -> tuple[bool, ...]:
+    """Per state of a layout without guards, whether so many calls as one likes can follow: items of an array."""
+    states = layout.states
+    follow = [{target for _, target in state.edges} | {call.returns for call in state.calls} for state in states]
+    reach = [set(targets) for targets in follow]
+    changed = True
+    while changed:
+        changed = False
+        for targets in reach:
+            size = len(targets)
+            targets.update(*[reach[target] for target in targets])
+            changed = changed or len(targets) > size
+    looping = {q for q, state in enumerate(states) if any(q in reach[call.returns] for call in state.calls)}
+    return tuple(not looping.isdisjoint(targets | {q}) for q, targets in enumerate(reach))
 
 
 def _written(rest: bytes, skin: Skin) -> bytes:

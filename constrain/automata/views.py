@@ -13,9 +13,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numba
-import numpy as np
 
-__all__ = ["address_of_row", "call_native", "ints", "octets", "register", "view_i64"]
+__all__ = ["address_of_row", "call_native", "fence", "ints", "octets", "register", "take_one", "view_i64"]
 
 _functions: dict[int, Callable[..., Any]] = {}
 
@@ -28,25 +27,34 @@ def register(func: Callable[..., Any]) -> int:
 
 if numba.config.DISABLE_JIT:
 
-    def _view(ctype: Any, address: int, size: int) -> Any:
+    def _view(ctype: Any, code: Any, address: int, size: int) -> Any:
+        """A memoryview and not an array, since its elements are plain ints, which hashes need not fit into."""
         if not size:
-            return np.zeros(0, ctype)
-        return np.ctypeslib.as_array((ctype * int(size)).from_address(int(address)))
+            return memoryview(b"").cast("B").cast(code)
+        return memoryview((ctype * int(size)).from_address(int(address))).cast("B").cast(code)
 
     def view_i64(address, size):
-        return _view(ctypes.c_int64, address, size)
+        return _view(ctypes.c_int64, "q", address, size)
 
     def ints(desc, place):
-        return _view(ctypes.c_int32, desc[place], desc[place + 1])
+        return _view(ctypes.c_int32, "i", desc[place], desc[place + 1])
 
     def octets(desc, place):
-        return _view(ctypes.c_uint8, desc[place], desc[place + 1])
+        return _view(ctypes.c_uint8, "B", desc[place], desc[place + 1])
 
     def address_of_row(table, row):
         return table.ctypes.data + row * table.strides[0]
 
     def call_native(address, a, b, c, d):
         return _functions[int(address)](a, b, c, d)
+
+    def fence():
+        pass
+
+    def take_one(address):
+        counter = view_i64(address, 1)
+        counter[0] += 1
+        return int(counter[0]) - 1
 
 else:
     from llvmlite import ir
@@ -119,3 +127,23 @@ else:
             return builder.call(function, args[1:])
 
         return types.int64(*[types.int64] * 5), generate
+
+    @intrinsic
+    def fence(typingctx):
+        """What was written before is seen before what is written after, by other threads too; and so for reading."""
+
+        def generate(context, builder, signature, args):
+            builder.fence("acq_rel")
+            return context.get_dummy_value()
+
+        return types.void(), generate
+
+    @intrinsic
+    def take_one(typingctx, address):
+        """Add 1 to the int64 at an address, at once for all threads; what it was."""
+
+        def generate(context, builder, signature, args):
+            pointer = builder.inttoptr(args[0], _I64.as_pointer())
+            return builder.atomic_rmw("add", pointer, ir.Constant(_I64, 1), "monotonic")
+
+        return types.int64(types.int64), generate

@@ -8,14 +8,15 @@ All take the matcher's descriptor (layout.py).
 
 from __future__ import annotations
 
+from ..vocabulary.byte_classes import CLASS_OF
 from ._kernel import kernel
-from .frames import first_bytes_of, next_bytes_of
-from .hashes import config_hash, load_hash_at, mix, store_hash_at
+from .cached import keep, look_up
+from .content import is_content, read_content
+from .hashes import config_hash, key_of
 from .layout import (
     A_BEGIN,
-    A_CURRENT,
+    A_COMPARES,
     A_END,
-    A_FIRST,
     A_NEED,
     A_NEXT,
     A_OUT,
@@ -25,7 +26,6 @@ from .layout import (
     A_STATUS,
     A_TOKENS,
     A_TOP,
-    A_UNIQUE,
     A_WALK,
     A_WANTED,
     BLANKS,
@@ -72,6 +72,7 @@ from .layout import (
     L_MIN,
     L_SHAPE,
     L_SKIN,
+    LEAVE,
     LEVEL,
     LO,
     LONG_SIZE,
@@ -111,9 +112,13 @@ from .layout import (
     TEXT,
     TIGHT,
     UNCOUNTED,
+    X_BYTES,
+    X_NEXT,
 )
-from .lexemes import allocate, bit, follow, word_byte, words_taken
-from .rows import in_unique, set_row
+from .lexemes import allocate, bit, follow, matched, word_byte
+from .lookahead import IN_JSON, known_loops, loop_of, next_bytes_of, next_of_words, stays
+from .mixing import load_hash_at, mix, store_hash_at
+from .rows import in_compared, set_row
 from .steps import advance
 from .uniqueness import in_doubt
 from .views import ints, octets, view_i64
@@ -122,9 +127,16 @@ from .views import ints, octets, view_i64
 PLAIN, READY, FREE, BOUNDED, NEAR = 0, 1, 2, 3, 4
 FEW_LONGER = 24  # characters that only few tokens have
 NO_MASK = -1
-# A row of the walk's own stack: configurations from .. to, where new ones go, arena top, end of the subtree, and the set that
-# the configurations are (0: not kept)
-W_FROM, W_TO, W_OUT, W_TOP, W_END, W_SET, W_SIZE = 0, 1, 2, 3, 4, 5, 6
+# A row of the walk's own stack: configurations from .. to, where new ones go, arena top, end of the subtree, the set that the
+# configurations are (0: not kept), whether the bytes that they can read are known, whether they are one that stays as it is
+# when it reads a loop, the loops: classes of bytes that some of them reads without end (two ints), and the bytes (8 ints)
+W_FROM, W_TO, W_OUT, W_TOP, W_END, W_SET, W_TOLD, W_STAYS, W_LOOPS, W_NEXT, W_SIZE = 0, 1, 2, 3, 4, 5, 6, 7, 8, 10, 18
+SMALL = 6  # nodes of a subtree that is walked faster than it is thought about
+CROWD = 4  # configurations of which nothing is foreseen
+# What a walk looks for: all tokens; those that spell words of a lexeme, or go on after one; the same, and tokens that complete
+# a word are decided anew, the mask being that of a string which is none; tokens that stay inside a string; tokens of which
+# at least one byte belongs to the lexemes themselves
+ALL, WORDS, CORRECTED, INSIDE, OWN = 0, 1, 2, 3, 4
 # A row of the history: configurations from .. to, arena top and text length before the token
 H_BEGIN, H_END, H_TOP, H_POS, H_SIZE = 0, 1, 2, 3, 4
 
@@ -159,6 +171,42 @@ def set_level(desc, level, first, last, end):
     A, W = ints(desc, E_ARENA), ints(desc, E_WALK)
     W[level + W_FROM], W[level + W_TO], W[level + W_OUT] = first, last, A[A_OUT]
     W[level + W_TOP], W[level + W_END], W[level + W_SET] = A[A_TOP], end, 0
+    W[level + W_TOLD] = W[level + W_STAYS] = W[level + W_LOOPS] = W[level + W_LOOPS + 1] = 0
+
+
+@kernel("O i i i b -> v")
+def look_ahead(desc, level, position, words, own):
+    """Find out what a level's configurations can read: which bytes next, and which without end. words: a lexeme of which,
+    where it is alone, only the words matter, and the keys taken; -1: none. position: of the next byte. own: not what their callers read next."""
+    P, A, C, W = ints(desc, E_PROGRAM), ints(desc, E_ARENA), ints(desc, E_CONFIGS), ints(desc, E_WALK)
+    first, last = W[level + W_FROM], W[level + W_TO]
+    if last - first > CROWD:
+        return
+    row = first * CW
+    if last - first == 1 and C[row + NODE] == words:
+        told = next_of_words(P, A, C, octets(desc, E_TEXT), row, position)
+    else:
+        if desc[E_LONG_TAILS] <= 1:
+            loops = 0
+            for c in range(first, last):
+                found = loop_of(P, A, C, c * CW)
+                if found & loops == loops:
+                    loops = found
+            store_hash_at(W, level + W_LOOPS, loops)
+            if loops != 0 and last - first == 1:
+                W[level + W_STAYS] = 1 if stays(P, C, row) else 0
+        told = (W[level + W_SET] == 0 or own) and next_bytes_of(P, A, C, first, last, not own)
+    if told:
+        W[level + W_TOLD] = 1
+        for k in range(8):
+            W[level + W_NEXT + k] = A[A_NEXT + k]
+
+
+@kernel("M M i i -> v")
+def set_bits(mask, ids, first, last):
+    """Set the bits of the tokens ids[first:last]."""
+    for k in range(first, last):
+        set_bit(mask, ids[k])
 
 
 @kernel("O i i -> i")
@@ -169,7 +217,7 @@ def keep_set(desc, first, last):
     registers and raw lexemes: in grammars a walk meets few different sets, and most of the trie.
     """
     P, A, C = ints(desc, E_PROGRAM), ints(desc, E_ARENA), ints(desc, E_CONFIGS)
-    if A[A_UNIQUE] != 0:
+    if A[A_COMPARES] != 0:
         return 0
     h = last - first
     for c in range(first, last):
@@ -191,7 +239,7 @@ def keep_set(desc, first, last):
         return 0
     A[found + Q_NEXT], A[found + Q_FROM], A[found + Q_TO] = A[first_set], first, last
     store_hash_at(A, found + Q_HASH, h)
-    told = next_bytes_of(P, A, C, first, last)
+    told = next_bytes_of(P, A, C, first, last, True)
     for byte in range(256):
         A[found + Q_TARGETS + byte] = NOTHING if told and bit(A, A_NEXT, byte) == 0 else 0
     A[first_set] = found
@@ -199,41 +247,79 @@ def keep_set(desc, first, last):
     return found
 
 
-@kernel("O i i i i i M -> v")
-def walk(desc, place, first, last, node, stop, mask):
+@kernel("O i i i i i i M -> v")
+def walk(desc, place, first, last, node, stop, aim, mask):
     """Set in `mask` the bit of every token of the trie at `place`, in its nodes node..stop-1 (siblings with their subtrees),
-    that configurations first..last-1 can read. A_WALK > 0: a part of fill_inside, whose stack goes on from there."""
-    A, C, W, T = ints(desc, E_ARENA), ints(desc, E_CONFIGS), ints(desc, E_WALK), octets(desc, E_TEXT)
+    that configurations first..last-1 can read. aim: which of them (ALL ...). A_WALK > 0: a part of fill_inside, whose stack
+    goes on from there."""
+    P, A, C, W = ints(desc, E_PROGRAM), ints(desc, E_ARENA), ints(desc, E_CONFIGS), ints(desc, E_WALK)
+    T = octets(desc, E_TEXT)
     byte, end = octets(desc, place), ints(desc, place + 2)
     id_start, ids = ints(desc, place + 4), ints(desc, place + 6)
+    classes = view_i64(desc[place + 8], desc[place + 9])
     base = A[A_POS]
     bottom = level = A[A_WALK]
+    words = C[first * CW + NODE] if aim in (WORDS, CORRECTED) else -1
     set_level(desc, level, first, last, stop)
-    if bottom == 0:
+    if aim in (ALL, OWN):
         A[A_SET_COUNT] = 0
         for k in range(SET_LISTS):
             A[A_SETS + k] = 0
-        keep_level(desc, bottom, level)
-    known = first_bytes_of(ints(desc, E_PROGRAM), A, C, first, last)
+        keep_level(desc, level)
+    look_ahead(desc, level, base, words, aim == OWN)
     while node < stop:
         while node >= W[level + W_END]:
             level -= W_SIZE
-        if known and level == bottom and bit(A, A_FIRST, byte[node]) == 0:
+        if W[level + W_TOLD] != 0 and bit(W, level + W_NEXT, byte[node]) == 0:
             node = end[node]
             continue
-        here, out = W[level + W_SET], W[level + W_OUT]
+        loops = load_hash_at(W, level + W_LOOPS)
+        if classes[node] & ~loops == 0:
+            set_bits(mask, ids, id_start[node], id_start[end[node]])
+            node = end[node]
+            continue
+        here, out, start = W[level + W_SET], W[level + W_OUT], W[level + W_FROM]
+        position = base + (level - bottom) // W_SIZE
+        if W[level + W_STAYS] != 0 and byte[node] < 128 and (loops >> int(CLASS_OF[byte[node]])) & 1 != 0:
+            T[position] = byte[node]
+            for k in range(id_start[node], id_start[node + 1]):
+                set_bit(mask, ids[k])
+            if end[node] > node + 1:
+                for k in range(W_SIZE):
+                    W[level + W_SIZE + k] = W[level + k]
+                level += W_SIZE
+                W[level + W_END] = end[node]
+            node += 1
+            continue
         there = A[here + Q_TARGETS + byte[node]] if here > 0 else 0
         if there == NOTHING:
             node = end[node]
             continue
         if there <= 0:
-            position = base + (level - bottom) // W_SIZE
             A[A_OUT], A[A_TOP], A[A_POS] = out, W[level + W_TOP], position
             T[position] = byte[node]
-            found = advance(desc, W[level + W_FROM], W[level + W_TO], byte[node])
+            # below a word's end there are any configurations, before it the lexeme alone
+            within = C[start * CW + NODE] == words and W[level + W_TO] - start == 1
+            found = -1
+            if W[level + W_TO] - start == 1 and is_content(A, byte[node]):
+                found = read_content(P, A, C, start * CW, byte[node])
+            if found < 0:
+                found = advance(desc, start, W[level + W_TO], byte[node])
             if A[A_STATUS] != OK:
                 break
-            if bottom > 0 and found > 0 and C[out * CW + NODE] == DONE:
+            if within:
+                ends = byte[node] == 34 and C[start * CW + ESC] == 0
+                if ends and (aim != CORRECTED or not spells_word(P, A, C, T, start * CW)):
+                    node = end[node]  # whatever the mask says
+                    continue
+                if aim == CORRECTED and (ends or found == 0):
+                    for k in range(id_start[node], id_start[end[node]]):
+                        clear_bit(mask, ids[k])
+                if found > 0 and not ends and C[out * CW + LO] >= C[out * CW + HI]:
+                    if not is_like_taken(P, A, C, T, out * CW, position + 1):
+                        node = end[node]
+                        continue
+            elif aim == INSIDE and found > 0 and C[out * CW + NODE] == DONE:
                 found = 0  # the string has ended
             if found == 0:
                 if here > 0:
@@ -247,20 +333,23 @@ def walk(desc, place, first, last, node, stop, mask):
             if there > 0:
                 W[level + W_FROM], W[level + W_TO], W[level + W_SET] = A[there + Q_FROM], A[there + Q_TO], there
                 W[level + W_OUT], W[level + W_TOP], W[level + W_END] = out, W[level - W_SIZE + W_TOP], end[node]
+                W[level + W_TOLD] = W[level + W_STAYS] = W[level + W_LOOPS] = W[level + W_LOOPS + 1] = 0
             else:
                 set_level(desc, level, out, A[A_OUT], end[node])
-                if bottom == 0 and there == 0:
-                    there = keep_level(desc, bottom, level)
+                if aim in (ALL, OWN) and there == 0:
+                    there = keep_level(desc, level)
                     if A[A_STATUS] != OK:
                         break
                     if here > 0:
                         A[here + Q_TARGETS + byte[node]] = there if there > 0 else LOOSE_END
+            if end[node] - node > SMALL:
+                look_ahead(desc, level, position + 1, words, False)
         node += 1
     A[A_POS] = base
 
 
-@kernel("O i i -> i")
-def keep_level(desc, bottom, level):
+@kernel("O i -> i")
+def keep_level(desc, level):
     """Keep the configurations of a level as a set, if that can be; what is kept stays when the levels are left. Returns the
     set or 0."""
     A, W = ints(desc, E_ARENA), ints(desc, E_WALK)
@@ -268,7 +357,7 @@ def keep_level(desc, bottom, level):
     kept = keep_set(desc, W[level + W_FROM], W[level + W_TO])
     W[level + W_SET] = kept
     if A[A_SET_COUNT] > known:
-        for below in range(bottom, level + 1, W_SIZE):
+        for below in range(0, level + 1, W_SIZE):
             W[below + W_OUT], W[below + W_TOP] = A[A_OUT], A[A_TOP]
     elif kept > 0:
         W[level + W_FROM], W[level + W_TO] = A[kept + Q_FROM], A[kept + Q_TO]
@@ -314,13 +403,15 @@ def fill_mask(desc, mask):
         if spaced_alike(P, C, first, last):
             fill_spaced(desc, first, last, mask)
         else:
-            walk(desc, E_TRIE, first, last, 0, desc[E_TRIE + 1], mask)
+            aim = OWN if fill_after(desc, first, last, mask) else ALL
+            if A[A_STATUS] == OK:
+                walk(desc, E_TRIE, first, last, 0, desc[E_TRIE + 1], aim, mask)
     else:
         for c in range(first, last):
             way = string_way(desc, P, A, C, c * CW, last - first == 1)
             settle(desc, top)
             if way == PLAIN:
-                walk(desc, E_TRIE, c, c + 1, 0, desc[E_TRIE + 1], mask)
+                walk(desc, E_TRIE, c, c + 1, 0, desc[E_TRIE + 1], ALL, mask)
             else:
                 fill_string(desc, c, way, mask)
             if A[A_STATUS] != OK:
@@ -333,6 +424,29 @@ def fill_mask(desc, mask):
     if A[A_STATUS] != OK:
         return A[A_STATUS]
     return NEED_NODES if A[A_NEED] > 0 else OK
+
+
+@kernel("O i i M -> b")
+def fill_after(desc, first, last, mask):
+    """Where raw lexemes may end and nothing but whitespace and one kind of frame can follow: write what can follow them.
+
+    Such frames are met again and again, after any value, so their masks are looked up and kept.
+    """
+    P, A, C = ints(desc, E_PROGRAM), ints(desc, E_ARENA), ints(desc, E_CONFIGS)
+    top, begin = A[A_TOP], A[A_OUT]
+    for c in range(first, last):
+        if A[A_COMPARES] != 0 or C[c * CW + NODE] == DONE or P[C[c * CW + NODE]] != K_LEXEME:
+            return False
+    if advance(desc, first, last, LEAVE) == 0 or A[A_STATUS] != OK or not spaced_alike(P, C, begin, A[A_OUT]):
+        settle(desc, top)
+        return False
+    key = key_of(desc, begin, A[A_OUT])
+    if key == 0 or not look_up(desc, mask, key):
+        fill_spaced(desc, begin, A[A_OUT], mask)
+        if key != 0 and A[A_STATUS] == OK and A[A_NEED] == 0:
+            keep(desc, mask, key)
+    settle(desc, top)
+    return True
 
 
 @kernel("P C i i -> b")
@@ -366,7 +480,7 @@ def fill_spaced(desc, first, last, mask):
     state = C[row + STATE]
     newlines = P[state + S_NEWLINES] - C[row + NEWLINES]
     room = P[state + S_BASE] + P[state + S_LEVEL] * C[row + LEVEL] - C[row + BLANKS]
-    walk(desc, E_LEAN, first, last, 0, desc[E_LEAN + 1], mask)
+    walk(desc, E_LEAN, first, last, 0, desc[E_LEAN + 1], ALL, mask)
     more, only, rest = newlines * words, (newlines + SPACE_ROWS) * words, 2 * SPACE_ROWS * words
     for k in range(words):
         mask[k] = mask[k] & (rows[more + k] | rows[rest + k]) | rows[only + k]
@@ -378,18 +492,6 @@ def fill_spaced(desc, first, last, mask):
             set_bit(mask, token)
 
 
-@kernel("O P A C i -> b")
-def some_taken(desc, P, A, C, row):
-    """Whether some word of a key's automaton that starts with the content is declared or emitted: only then can words run
-    out."""
-    for k in range(CW):
-        A[A_CURRENT + k] = C[row + k]
-    A[A_POS] -= 1  # the content ends before the current position
-    taken = words_taken(P, A, octets(desc, E_TEXT), A_CURRENT, -1)
-    A[A_POS] += 1
-    return taken > 0
-
-
 @kernel("O P A C i b -> i")
 def string_way(desc, P, A, C, row, alone):
     """How the mask of a configuration is made.
@@ -397,25 +499,31 @@ def string_way(desc, P, A, C, row, alone):
     PLAIN    by a walk over all tokens
     READY    the tokens that stay inside the string are ready; those with a quote are walked
     FREE     the same in a string that may be anything; what follows its end does not depend on the rest of its content,
-             so the tokens that end it are looked at by what follows the quote only. Where it may also spell one of the
-             lexeme's words this takes tokens back, so the configuration must be `alone` in the mask
+             so the tokens that end it are looked at by what follows the quote only
     BOUNDED  as READY, where a length bound alone may end the string: with the tokens of so many characters at most
     NEAR     as BOUNDED, where the automaton may need some characters more: the few tokens that leave no room for these are
              tried one by one
+    Where the string may also spell a word of the lexeme, or a key that is taken, some tokens are decided anew; this takes
+    tokens back, so the configuration must be `alone` in the mask.
     """
     node = C[row + NODE]
     if node == DONE or P[node] != K_LEXEME or P[node + L_SKIN] != SKIN_JSON or C[row + ESC] != 0:
         return PLAIN
     state = C[row + STATE]
-    if state < 0 or P[state + D_MASK] == NO_MASK or (P[state + D_WORDS] >= 0 and some_taken(desc, P, A, C, row)):
+    if state < 0 or P[state + D_MASK] == NO_MASK:
         return PLAIN
     anything = P[state + D_WORDS] == D_EVERYTHING and P[state + D_LABEL] >= 0
     words_left = C[row + LO] < C[row + HI]
+    if not alone and C[row + TEXT] >= 0 and P[state + D_WORDS] >= 0:
+        return PLAIN
     counted, most = P[node + L_COUNTED], P[node + L_MAX]
     if C[row + TEXT] >= 0 and A[A[C[row + PARENT] + R_REGS] + G_EXTRA] != P[P[node + L_SHAPE] + O_ALL_LABELS]:
         return PLAIN  # only keys of some labels
-    unique = in_unique(A, C[row + PARENT])
-    if unique and in_doubt(P, A, C, octets(desc, E_TEXT), row):
+    compared = in_compared(A, C[row + PARENT])
+    doubt = in_doubt(P, A, C, octets(desc, E_TEXT), row) if compared else 0
+    if doubt == 2:
+        return PLAIN
+    if doubt == 1:
         endless = anything and (counted == UNCOUNTED or (counted == LOOSE and most < 0))
         if not endless and not (anything and counted == LOOSE and most - C[row + CHARS] > 2 * REACH):
             return PLAIN
@@ -434,9 +542,9 @@ def string_way(desc, P, A, C, row, alone):
         if most < 0 or most - C[row + CHARS] > 2 * REACH:
             return READY
         return NEAR if most - C[row + CHARS] - P[node + L_LEAST] >= FEW_LONGER else PLAIN
-    if not anything or unique:
+    if not anything or compared:
         return READY
-    if C[row + TEXT] >= 0 and (desc[E_LONG_TAILS] != 0 or A[A[C[row + PARENT] + R_REGS] + G_EXTRAS] != 0):
+    if C[row + TEXT] >= 0 and (desc[E_LONG_TAILS] != 0 or not alone or is_taken(P, A, C, octets(desc, E_TEXT), row)):
         return READY  # a key that must not repeat an additional one
     return FREE if alone or not words_left else READY
 
@@ -464,9 +572,11 @@ def fill_string(desc, c, way, mask):
         end_string(desc, c, mask)
     else:
         # exact for all tokens with a quote, whether they end the string or spell a quote inside
-        walk(desc, E_QUOTED, c, c + 1, 0, desc[E_QUOTED + 1], mask)
-    if C[row + LO] < C[row + HI] and A[A_STATUS] == OK:
-        follow_words(desc, c, way == FREE, mask)
+        walk(desc, E_QUOTED, c, c + 1, 0, desc[E_QUOTED + 1], ALL, mask)
+    if A[A_STATUS] == OK and (C[row + LO] < C[row + HI] or is_like_taken(P, A, C, octets(desc, E_TEXT), row, A[A_POS])):
+        finite = C[row + TEXT] >= 0 and P[state + D_WORDS] >= 0
+        A[A_OUT] = A[A_END]
+        walk(desc, E_TRIE, c, c + 1, 0, desc[E_TRIE + 1], CORRECTED if way == FREE or finite else WORDS, mask)
 
 
 @kernel("O i M -> v")
@@ -514,61 +624,42 @@ def end_string(desc, c, mask):
     if advance(desc, first, first + 1, 34) > 0 and A[A_STATUS] == OK:
         add_row(mask, ints(desc, E_CLOSERS), 0, desc[E_WORDS])
         A[A_POS] = base + 1
-        walk(desc, E_TAILS, first + 1, A[A_OUT], 0, desc[E_TAILS + 1], mask)
+        walk(desc, E_TAILS, first + 1, A[A_OUT], 0, desc[E_TAILS + 1], ALL, mask)
         A[A_POS] = base
 
 
-@kernel("O i b M -> v")
-def follow_words(desc, c, correct, mask):
-    """Walk along the words that configuration `c`, inside a JSON string, may still spell.
-
-    Sets the tokens that stay inside such a word. With `correct`, tokens that complete a word are decided anew: for these the
-    mask holds what would follow a string that is not a word.
-    """
-    A, C, W, T = ints(desc, E_ARENA), ints(desc, E_CONFIGS), ints(desc, E_WALK), octets(desc, E_TEXT)
-    byte, end = octets(desc, E_TRIE), ints(desc, E_TRIE + 2)
-    id_start, ids = ints(desc, E_TRIE + 4), ints(desc, E_TRIE + 6)
-    lexeme, base, n = C[c * CW + NODE], A[A_POS], len(byte)
-    A[A_OUT] = A[A_END]
-    set_level(desc, 0, c, c + 1, n)
-    level = node = 0
-    while node < n:
-        while node >= W[level + W_END]:
-            level -= W_SIZE
-        position, out = base + level // W_SIZE, W[level + W_OUT]
-        A[A_OUT], A[A_TOP], A[A_POS] = out, W[level + W_TOP], position
-        T[position] = byte[node]
-        start = W[level + W_FROM]
-        # below a word's end there are any configurations, before it the lexeme alone
-        within = C[start * CW + NODE] == lexeme and W[level + W_TO] - start == 1
-        found = advance(desc, start, W[level + W_TO], byte[node])
-        if A[A_STATUS] != OK:
-            break
-        if within and byte[node] == 34 and C[start * CW + ESC] == 0:
-            if not correct or not spells_word(desc, start * CW):
-                node = end[node]
-                continue
-            for k in range(id_start[node], id_start[end[node]]):
-                clear_bit(mask, ids[k])
-        elif within and found > 0 and C[out * CW + LO] >= C[out * CW + HI]:
-            found = 0
-        if found == 0:
-            node = end[node]
-            continue
-        for k in range(id_start[node], id_start[node + 1]):
-            set_bit(mask, ids[k])
-        if end[node] > node + 1:
-            level += W_SIZE
-            set_level(desc, level, out, A[A_OUT], end[node])
-        node += 1
-    A[A_POS] = base
+@kernel("P A C T i i -> b")
+def is_like_taken(P, A, C, T, row, end):
+    """Whether some additional key that was emitted starts with the content, up to text position `end`, of a key."""
+    if C[row + TEXT] < 0 or C[row + NODE] == DONE:
+        return False
+    entry = A[A[C[row + PARENT] + R_REGS] + G_EXTRAS]
+    while entry > 0:
+        if matched(A, entry, T, C[row + TEXT], end, P[C[row + NODE] + L_SKIN]) >= 0:
+            return True
+        entry = A[entry + X_NEXT]
+    return False
 
 
-@kernel("O i -> b")
-def spells_word(desc, row):
-    """Whether the content of a lexeme configuration is one of its words."""
-    P, C = ints(desc, E_PROGRAM), ints(desc, E_CONFIGS)
-    return word_byte(P, C[row + NODE], C[row + LO], C[row + DEPTH]) < 0
+@kernel("P A C T i -> b")
+def is_taken(P, A, C, T, row):
+    """Whether the content of a key, before text position A_POS, is an additional key that was emitted."""
+    if C[row + TEXT] < 0:
+        return False
+    entry = A[A[C[row + PARENT] + R_REGS] + G_EXTRAS]
+    while entry > 0:
+        if matched(A, entry, T, C[row + TEXT], A[A_POS], P[C[row + NODE] + L_SKIN]) == A[entry + X_BYTES]:
+            return True
+        entry = A[entry + X_NEXT]
+    return False
+
+
+@kernel("P A C T i -> b")
+def spells_word(P, A, C, T, row):
+    """Whether the content of a lexeme configuration, before text position A_POS, is one of its words or a key taken."""
+    if C[row + LO] < C[row + HI] and word_byte(P, C[row + NODE], C[row + LO], C[row + DEPTH]) < 0:
+        return True
+    return is_taken(P, A, C, T, row)
 
 
 @kernel("O M i i -> i")
@@ -585,17 +676,23 @@ def fill_inside(desc, mask, node, state):
     if (row + 2) * CW > len(C) or not room_for_walk(desc):
         return NEED_TEXT
     clear(mask)
-    # rows of the stack: state, end of the subtree
+    classes = view_i64(desc[E_TRIE + 8], desc[E_TRIE + 9])
+    # rows of the stack: state, end of the subtree, loops
     W[W_FROM], W[W_END] = state, n
+    store_hash_at(W, W_LOOPS, known_loops(P, A, state) & IN_JSON)
     level = k = 0
     while k < n:
         while k >= W[level + W_END]:
             level -= W_SIZE
+        if classes[k] & ~load_hash_at(W, level + W_LOOPS) == 0:
+            set_bits(mask, ids, id_start[k], id_start[end[k]])
+            k = end[k]
+            continue
         if byte[k] == 92:
             set_row(C, row * CW, node, W[level + W_FROM], -1, -1, 0)
             A[A_OUT], A[A_POS] = row + 1, base + level // W_SIZE
             A[A_WALK] = level + W_SIZE
-            walk(desc, E_TRIE, row, row + 1, k, end[k], mask)
+            walk(desc, E_TRIE, row, row + 1, k, end[k], INSIDE, mask)
             A[A_WALK] = 0
             if A[A_STATUS] != OK:
                 break
@@ -610,6 +707,7 @@ def fill_inside(desc, mask, node, state):
         if end[k] > k + 1:
             level += W_SIZE
             W[level + W_FROM], W[level + W_END] = target, end[k]
+            store_hash_at(W, level + W_LOOPS, known_loops(P, A, target) & IN_JSON)
         k += 1
     A[A_POS] = base
     settle(desc, top)

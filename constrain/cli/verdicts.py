@@ -8,7 +8,7 @@ from typing import Any
 
 from ..automata.explain import explain
 from ..automata.grammar import Node
-from ..automata.oracle import Oracle
+from ..automata.recogniser import Recogniser
 from ..schema.dialect import Draft, draft_named
 from .sources import Source
 
@@ -57,7 +57,7 @@ class Verdict:
 def judge(source: Source, root: Node, kind: str, second: Second | None = None) -> Verdict:
     """The automaton's verdict: on an instance with any JSON whitespace, on a text as it is."""
     data, start = source.trimmed if kind == "instance" else (source.data, 0)
-    rejection = explain(Oracle(root, any_space=kind == "instance"), data)
+    rejection = explain(Recogniser(root, any_space=kind == "instance"), data)
     if rejection is None:
         return Verdict(source.name, kind, True, second=second)
     position = start + rejection.position

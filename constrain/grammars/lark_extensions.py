@@ -9,7 +9,9 @@
 from __future__ import annotations
 
 import json
+from bisect import bisect_right
 from dataclasses import dataclass
+from operator import itemgetter
 from re import VERBOSE
 from re import compile as compile_re
 from typing import Any
@@ -53,11 +55,8 @@ class Extended:
 
     def position(self, at: int) -> int:
         """Where position `at` of `text` lies in the source."""
-        shift = 0
-        for start, offset in self.moved:
-            if start > at:
-                break
-            shift = offset
+        before = bisect_right(self.moved, at, key=itemgetter(0))
+        shift = self.moved[before - 1][1] if before else 0
         return min(at + shift, len(self.source))
 
 

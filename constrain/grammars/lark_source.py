@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import pkgutil
 from collections.abc import Mapping
-from re import MULTILINE, Match, escape
+from functools import cached_property
+from re import MULTILINE, Pattern
 from re import compile as compile_re
 from typing import Any, NamedTuple
 
@@ -23,6 +24,10 @@ _BETTER = r"""
 %override C_COMMENT: /\/\*([^*]|\*+[^*\/])*\*+\//
 """
 """Terminals of Lark's library that end at the first place they can, without the lazy quantifier that says so there."""
+_BYTES_A_SECOND = 100_000
+"""Of grammars, that `lark` reads."""
+_USE = compile_re(r"(?<![\w<])(\w+)(?!\w)(?![ \t]*[.:])")
+_DEFINITION = compile_re(r"^[ \t]*(?:%(?:override|extend)[ \t]+)?[!?]*(\w+)[ \t]*[.:{]", MULTILINE)
 _NAMED = compile_re(r"'(\w+)'|: (\w+)\)?$|\((\w+)\)$")
 
 
@@ -66,6 +71,8 @@ class LarkSource:
             raise ImportError(
                 f"Lark grammars need the package lark: pip install 'constrain-decoding[lark]' ({error})"
             ) from error
+        if len(self.text) > _BYTES_A_SECOND * self.limits.max_seconds:  # it asks no clock
+            raise LimitError("max_seconds", self.limits.max_seconds, f"reading of {len(self.text)} characters")
         builder = GrammarBuilder(import_paths=[_library])
         try:
             builder.load_grammar(self._extended.text, "<grammar>")
@@ -98,22 +105,30 @@ class LarkSource:
 
     def used_at(self, name: str) -> int | None:
         """Where a name is used, else where it is defined."""
-        found = self._use(name)
-        return found.start() if found else self._defined_at(name)
+        return self._uses.get(name, self._defined_at(name))
 
     def is_used(self, name: str) -> bool:
         """Whether a name stands anywhere but where it is defined."""
-        return self._use(name) is not None
-
-    def _use(self, name: str) -> Match[str] | None:
-        return compile_re(rf"(?<![\w<]){escape(name)}(?!\w)(?![ \t]*[.:])").search(self.text)
+        return name in self._uses
 
     def _defined_at(self, name: str) -> int | None:
-        if name in self.extensions:
-            return self.extensions[name].at
-        pattern = rf"^[ \t]*(?:%(?:override|extend)[ \t]+)?[!?]*({escape(name)})[ \t]*[.:{{]"
-        found = compile_re(pattern, MULTILINE).search(self.text)
-        return found.start(1) if found else None
+        return self.extensions[name].at if name in self.extensions else self._definitions.get(name)
+
+    @cached_property
+    def _uses(self) -> dict[str, int]:
+        """The first place of each name where it is not defined."""
+        return _first_places(_USE, self.text)
+
+    @cached_property
+    def _definitions(self) -> dict[str, int]:
+        return _first_places(_DEFINITION, self.text)
+
+
+def _first_places(pattern: Pattern[str], text: str) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for match in pattern.finditer(text):
+        found.setdefault(match[1], match.start(1))
+    return found
 
 
 def _library(base_path: Any, grammar_path: str) -> tuple[str, str]:

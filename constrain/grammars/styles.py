@@ -20,14 +20,15 @@ from .free_text import FreeText
 __all__ = ["STYLES", "styled"]
 
 STYLES = {
-    "qwen_xml": ("qwen3_coder", True),
-    "minimax_xml": ("minimax_m2", True),
-    "deepseek_xml": ("dsml", False),
-    "glm_xml": ("glm47", True),
-    "kimi_k3_xml": ("kimi_k3", False),
-    "gemma": ("gemma4", False),
+    "qwen_xml": "qwen3_coder",
+    "minimax_xml": "minimax_m2",
+    "deepseek_xml": "dsml",
+    "deepseek_v4_1_xml": "dsml",
+    "glm_xml": "glm47",
+    "kimi_k3_xml": "kimi_k3",
+    "gemma": "gemma4",
 }
-"""Styles: the tool-call formats whose arguments they are, and whether whitespace between elements is free."""
+"""Styles: the tool-call formats whose arguments they are."""
 
 
 def styled(schema: Any, style: str, ends: Sequence[str], order: str, text: FreeText, report: Report, at: str) -> Expr:
@@ -43,7 +44,12 @@ def styled(schema: Any, style: str, ends: Sequence[str], order: str, text: FreeT
     from ..wires.values import Elements, KeyValues, can_write
     from ..wires.writable import Settings, schema_options
 
-    wire, loose = WIRES[STYLES[style][0]], STYLES[style][1]
+    wire = WIRES[STYLES[style]]
+    if style == "deepseek_v4_1_xml":
+        assert isinstance(wire.body, ElementBody)
+        marks_of = wire.body.key_open, wire.body.value_close
+        opened, closed = (replace(mark, text=mark.text.replace("parameter", " parameter")) for mark in marks_of)
+        wire = replace(wire, body=replace(wire.body, key_open=opened, value_close=closed))
     vocab, limits = text.tokens.vocab, text.limits
     marks = Marks({}) if vocab is None else Marks(vocab.control)
     parameters = Parameters(schema, None, None, limits)
@@ -63,7 +69,7 @@ def styled(schema: Any, style: str, ends: Sequence[str], order: str, text: FreeT
             if not mark.text:
                 raise SchemaError("", None, f"content in the style {style} needs an end that is not blank")
             ended = replace(wire, close=mark)
-            node = Elements(builder, ended, marks, "", loose=loose, free_json=False).node(goal)
+            node = Elements(builder, ended, marks, "", free_json=False, capitals=False).node(goal)
             assert not nullable(node)
             parts.append(sequence([Embed(node), literal(mark.after)]))
     for finding in parameters.findings(options):

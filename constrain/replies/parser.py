@@ -7,6 +7,7 @@ from typing import Any
 
 from ..vocabulary import Vocabulary
 from ..wires.markers import members
+from ..wires.renaming import Markers, named, renamed
 from ..wires.tools import ToolSchemaCompiler
 from .alphabet import Alphabet, TextDecoder
 from .blocks import BlockReader
@@ -31,6 +32,7 @@ class ReplyParser:
                markers, and the same characters in prose are prose. Without, markers are recognised by their text.
     reasoning: "auto" recognises a block of reasoning where it begins; "inside": the prompt has begun one;
                None: reasoning is text like other text.
+    markers:   control tokens of the format under other names, as in `compile_tools`.
 
     A reply that leaves its format, or ends too early, is never an error: that part of it is text. However a reply is
     cut into pieces, the result is the same. One parser reads one reply, in one thread.
@@ -45,10 +47,11 @@ class ReplyParser:
         vocab: Vocabulary | Mapping[str, int] | None = None,
         *,
         reasoning: str | None = "auto",
+        markers: Markers | None = None,
     ) -> None:
         if reasoning not in ("auto", "inside", None):
             raise ValueError(f'reasoning must be "auto", "inside" or None, not {reasoning!r}')
-        self._wires = members(wire)
+        self._wires = renamed(members(wire), named(members(wire), markers, vocab))
         self._alphabet = Alphabet(self._wires, vocab)
         self._decoder = TextDecoder()
         self._cursor = Cursor(self._alphabet)

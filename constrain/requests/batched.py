@@ -42,9 +42,6 @@ class Batched(ABC):
     def _lacks_bytes(self) -> bool:
         return bool(getattr(self._ways.only, "_lacks_bytes", False))
 
-    def _remember(self, bitmask: Any, row: int) -> None:
-        self._ways.only._remember(bitmask, row)
-
     def _check_alive(self, mask: NDArray[np.int32]) -> None:
         try:
             self._ways.only._check_alive(mask)

@@ -25,15 +25,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Constraint"]
 
-_LEADS = {
-    "harmony": ("<|start|>assistant", "<|channel|>final<|message|>"),
-    "kimi_k3": ("<|open|>response<|sep|>",),
-}
-"""Headers that may stand before an answer, in formats in which every message has one."""
-
-_TAILS = {"kimi_k3": ("<|close|>response<|sep|>", "<|close|>message<|sep|>")}
-"""What may stand after it."""
-
 
 class Constraint:
     """A constraint on whole replies, shared by any number of sequences and threads.
@@ -184,8 +175,8 @@ class Constraint:
         gate = None if thoughts is None else Gate.of(thoughts, self.wires, self._marks)
         spell = self._marks.spell
         lead: list[Part] = [LOOSE] if self.leading_whitespace else []
-        lead += [Maybe(spell(text)) for wire in self.wires for text in _LEADS.get(wire.name, ())]
-        tail = [Maybe(spell(text)) for wire in self.wires for text in _TAILS.get(wire.name, ())]
+        lead += [Maybe(spell(mark.text)) for wire in self.wires for mark in wire.before_answer]
+        tail = [Maybe(spell(mark.text)) for wire in self.wires for mark in wire.after_answer]
         if gate is None and not lead and not tail:
             return grammar
         return AnswerGrammar(grammar, gate, self._marks, self.wires, lead, tail)

@@ -17,6 +17,7 @@ from .._errors import ConstrainError
 from ..automata.matcher import mask_array
 from ..automata.stepper import Stepper
 from ..vocabulary import Vocabulary
+from ..wires.matcher import ToolMatcher
 from .alternatives import Alternatives, allow
 from .batched import Batched
 from .constraint import Constraint
@@ -321,6 +322,11 @@ class Session(Batched, Stepper):
             self._texts.append(text[1 - max(map(len, self._stop)) or len(text) :])
         if turned:
             self._tell("call", "the reply calls a tool instead of the answer")
+        names = next((one.undeclared for one in self._ways.living if isinstance(one, ToolMatcher)), ())
+        if names:
+            told = sum(event.kind == "unknown_tool" for event in self.events)
+            for name in names[told:]:
+                self._tell("unknown_tool", f"the reply calls {name!r}, which is not in the list of tools")
 
     def _undo(self, count: int) -> None:
         self._ways.undo(count)

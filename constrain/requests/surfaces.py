@@ -120,7 +120,8 @@ def _whole(
     if tools and choice.mode == "auto" and settings.wire is None:
         warnings.append("the model has no format for calls: tools are not constrained")
     compiled = None
-    if tools and choice.mode != "none" and settings.wire is not None:
+    barred = choice.mode == "none" and bool(settings.tool_options.get("bar_calls"))
+    if settings.wire is not None and (barred or (tools and choice.mode != "none")):
         compiled = compile_tools(tools, body.get("tool_choice"), parallel, settings)
     grammar = None if answer is None else compile_spec(answer, settings)
     sources = [*([answer.source] if answer else []), *(["tools"] if compiled else [])]

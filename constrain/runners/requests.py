@@ -13,7 +13,7 @@ from .speculation import Speculation
 __all__ = ["Completion", "Event", "Model", "Request", "SequenceError", "Timing", "Tokens"]
 
 FinishReason = Literal["stop", "length", "cancelled", "failed"]
-EventKind = Literal["token", "warning", "engaged", "released", "call", "disabled", "failed", "finished"]
+EventKind = Literal["token", "warning", "engaged", "released", "call", "unknown_tool", "disabled", "failed", "finished"]
 
 
 class Model(Protocol):
@@ -94,6 +94,7 @@ class Event:
           "warning"   the constraint could not be set up as asked; reason says what is missing
           "engaged"   the constraint begins to restrict tokens;  "released"  it stops doing so
           "call"      the reply calls a tool, instead of the answer
+          "unknown_tool"  the reply calls a tool that is not in the list, which `names="any"` lets it
           "disabled"  the constraint failed and the sequence goes on without it; reason says at what and why
           "failed"    the sequence ends for that reason
           "finished"  the last event; text is what was still held back, reason the finish reason, completion the result

@@ -371,15 +371,20 @@ class Algebra:
         if any(goal is self.goals.none for goal in prefix[:low]) or (low > len(prefix) and rest is self.goals.none):
             return None
         contains = tuple(dict.fromkeys(a.contains + b.contains))
-        return Items(prefix, rest, low, high, a.unique or b.unique, contains)
+        unique, repeated = a.unique or b.unique, a.repeated or b.repeated
+        if unique and repeated:
+            return None
+        return Items(prefix, rest, low, high, unique, contains, repeated=repeated)
 
     def minus_items(self, a: Items, b: Items) -> list[Items]:
         met = self.meet_items(a, b)
         if met is None or self._surely_void(met):
             return [a]
-        if b.unique and not (b.high is not None and b.high <= 1):
-            raise Refusal("would need an item that is repeated (the negation of uniqueItems)")
         ways: list[Items] = []
+        if b.unique and not a.unique and (a.high is None or a.high > 1):
+            ways.append(replace(a, repeated=b.unique, low=max(a.low, 2), automaton=None))
+        if b.repeated and not a.repeated:
+            ways.append(replace(a, unique=b.repeated, automaton=None))
         for c in b.contains:
             if c.low > 0:
                 ways.append(self.counted(a, replace(c, low=0, high=c.low - 1)))

@@ -26,7 +26,7 @@ from ..automata.grammar import (
     Union,
     Variant,
 )
-from ..automata.json_layouts import with_obligations
+from ..automata.json_layouts import with_obligations, without_repeats
 from ..languages import operations
 from ..languages.dfa import DFA
 from ..languages.operations import ANY_STRING
@@ -152,10 +152,16 @@ class Builder:
         if items.contains or items.automaton is not None:
             automaton = self.normaliser.algebra.counting(items)
             layout = self.notation.array_layout
-            if items.unique is None:
+            if items.unique is None and items.repeated is None:
                 return Frame(unrolled(layout, automaton, inhabited, self.later))
             layout = unrolled(layout, automaton, inhabited, self.later, Select.ITEM)
-            return Frame(layout, ArrayShape(unique=True, endless=True))
+            if items.unique is not None:
+                tight = items.tight
+                return Frame(without_repeats(layout), ArrayShape(compared=True, endless=not tight, tight=tight))
+            if automaton.bounded:
+                return Frame(layout, ArrayShape(compared=True, endless=True))
+            shape = ArrayShape((), self.later(items.rest), items.low, items.high, compared=True, endless=True)
+            return Frame(layout, shape)
         if self.normaliser.repeats.is_of_strings(items):
             return self._distinct_strings(items)
         high = items.high
@@ -171,10 +177,11 @@ class Builder:
         if rest is None:
             high = len(prefix) if high is None else min(high, len(prefix))
         shape = ArrayShape(tuple(prefix), rest, items.low, high)
-        if items.unique is not None:
-            shape.unique = True
-            shape.endless = all(map(self.normaliser.repeats.endless, (*items.prefix, *([items.rest] if rest else []))))
-        return Frame(self.notation.array_layout, shape)
+        if items.unique is None:
+            return Frame(self.notation.array_layout, shape)
+        shape.compared, shape.tight = True, items.tight
+        shape.endless = all(map(self.normaliser.repeats.endless, (*items.prefix, *([items.rest] if rest else []))))
+        return Frame(without_repeats(self.notation.array_layout), shape)
 
     def _distinct_strings(self, items: Items) -> Node:
         """An array of different strings."""

@@ -29,6 +29,7 @@ _MOST = 200
 """Entries that are computed; what lies beyond is named only."""
 _LONG = 12
 """Words, values and names that are listed; the rest is counted."""
+_REPEATS = {None: "", True: " without repeats", False: " with a repeat"}
 _BITS = ((NULL, "null"), (FALSE, "false"), (TRUE, "true"))
 
 
@@ -65,7 +66,7 @@ class Entry:
             yield f"object {_bounds(part, 'members')}".rstrip()
             yield from (f"  {line}" for line in _member_lines(part))
         for part in self.arrays:
-            yield f"array {_bounds(part, 'items')}{' without repeats' if part.get('unique') else ''}".rstrip()
+            yield f"array {_bounds(part, 'items')}".rstrip() + _REPEATS[part.get("unique")]
             yield from (f"  {line}" for line in _item_lines(part))
 
 
@@ -237,13 +238,16 @@ def _rules(rules: tuple[Rule, ...], names: tuple[Goal, ...], refer: Callable[[Go
 
 
 def _array_parts(items: Items, refer: Callable[[Goal], str]) -> dict[str, Any]:
-    """prefix: goals of the first items; rest: goal of the others; unique; contains: counted goals; min, max: items."""
+    """prefix: goals of the first items; rest: goal of the others; unique: whether items
+    must differ, or some must be equal; contains: counted goals; min, max: items."""
     part: dict[str, Any] = {}
     if items.prefix:
         part["prefix"] = [refer(goal) for goal in items.prefix]
     part["rest"] = refer(items.rest)
     if items.unique:
         part["unique"] = True
+    if items.repeated:
+        part["unique"] = False
     if items.contains:
         part["contains"] = [_counted(contains, refer) for contains in items.contains]
     return part | _limits(items.low, items.high)

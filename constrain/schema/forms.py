@@ -158,7 +158,7 @@ class Contains:
 @dataclass(eq=False)
 class Items:
     """A set of arrays: item i satisfies prefix[i], later ones `rest`. unique: where uniqueItems was asked for, or
-    None.
+    None. repeated: the same of its negation, so that some item equals an earlier one.
     """
 
     prefix: tuple[Goal, ...]
@@ -168,12 +168,15 @@ class Items:
     unique: Location | None = None
     contains: tuple[Contains, ...] = ()
     automaton: Any = None
-    """Memo: the counting automaton of a shape with `contains`."""
+    """Memo: the counting automaton of a shape with `contains`; of a settled one with `repeated`, its automaton."""
+    repeated: Location | None = None
+    tight: bool = False
+    """Of a settled shape with `unique`: whether a value of one item may be needed by a later one (ArrayShape.tight)."""
 
     @property
     def is_free(self) -> bool:
         return (
-            not (self.prefix or self.low or self.unique or self.contains)
+            not (self.prefix or self.low or self.unique or self.repeated or self.contains)
             and self.high is None
             and self.rest.kind == Kind.ALL
         )

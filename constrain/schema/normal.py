@@ -431,7 +431,7 @@ class Normaliser:
                     below += self.algebra.rest_goals(members)
             for items in form.arrays:
                 if items.contains or items.automaton is not None:
-                    below += [goal for edges in self.algebra.counting(items).edges for goal, _ in edges]
+                    below += [edge.goal for edges in self.algebra.counting(items).edges for edge in edges]
                 else:
                     below += [*items.prefix, items.rest]
             fresh = [goal for goal in dict.fromkeys(below) if goal not in seen]
@@ -449,7 +449,7 @@ class Normaliser:
         """
         form = self.form(goal)
         arrays, objects = form.arrays, form.objects
-        if any(shape.unique or shape.contains for shape in arrays):
+        if any(shape.unique or shape.repeated or shape.contains for shape in arrays):
             if goal in self._settling:
                 raise InProgress
             self._settling.add(goal)
@@ -495,6 +495,8 @@ class Normaliser:
                 settled = self._resolve(settled, contains)
         if settled is not None and settled.unique is not None:
             settled = self.repeats.settle(settled)
+        elif settled is not None and settled.repeated is not None:
+            settled = self.repeats.repeat(settled)
         if settled is None:
             return []
         if settled.contains:

@@ -1,23 +1,26 @@
-"""`uniqueItems`: which arrays without equal items the engine can run without a dead end, and how.
+"""`uniqueItems` and its negation: how the engine runs arrays without equal items, and arrays with some.
 
-    few values      a counting automaton over the sets of values that were used (`counting.distinct`)
+    few values      a counting automaton over the sets of values that were used (`distinct`, `some_alike`)
     strings         an object of keys without values: no key occurs twice, and used-up keys are known (`is_of_strings`)
-    anything else   a unique array (`ArrayShape.unique`): the engine compares items as values, and asks the interpreter
-                    where an item could run out of new values
+    anything else   an array that compares its items as values (`ArrayShape.compared`); the interpreter is asked
+                    where an item could run out of new values, or must be one of the earlier ones
 
-`minItems` needs so many different values to exist: endless items have them, others are counted.
+`minItems` needs so many different values to exist: endless items have them, others are counted, and where items of
+different kinds share few values, they are matched with the places that are left (`automata.places`).
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from .._errors import LimitError
 from .._limits import check_time
 from ..languages.operations import count_words
-from .counting import distinct
+from .counting import counting, distinct, repeating, some_alike
 from .forms import FALSE, NULL, TRUE, Goal, Items, Kind, Members
 from .numbers import Numbers
+from .signals import Refusal
 from .strings import NOTHING as NO_STRINGS
 from .strings import Clause as Text
 from .strings import encodable
@@ -34,6 +37,8 @@ _MOST_TEXTS = 20_000
 _MANY = 1 << 40
 """More numbers than any array has items."""
 
+_COUNTED = 64
+"""Bounds on the items of an array with a prefix up to this are kept in states, others in a register."""
 _LONGEST = 256
 """Lengths beyond this are kept in a register rather than in the states of a key's automaton."""
 
@@ -59,21 +64,66 @@ class Repeats:
             )
             return self._without(shape)
         if shape.contains:
-            plain = all(c.high is None and c.low <= 1 for c in shape.contains)
-            if not plain or not all(map(self.endless, (*shape.prefix, shape.rest))):
-                self.normaliser.refuse(
-                    shape.unique, "uniqueItems", "repeats cannot be excluded among items that contains counts"
-                )
-                return self._without(shape)
-            return shape
+            try:
+                counted = self.normaliser.algebra.counting(shape)
+            except Refusal:
+                return shape  # the caller meets it again
+            alive = self.normaliser.emptiness.inhabited
+            if all(self.endless(edge.goal) for edges in counted.edges for edge in edges if alive(edge.goal)):
+                return shape
+            return self._matching(shape)
         if shape.low <= 1 or all(self.endless(shape.item(i)) for i in range(min(shape.low, len(shape.prefix) + 1))):
             return shape
         if shape.prefix:
-            self.normaliser.refuse(
-                shape.unique, "uniqueItems", "with prefixItems of few values, minItems may need one that is used"
-            )
-            return self._without(shape)
+            return self._matching(shape)
         return shape if self._exist(shape.rest, shape.low) else None
+
+    def repeat(self, shape: Items) -> Items | None:
+        """The shape of arrays with equal items as the engine can run it; None when it has no value."""
+        where = shape.repeated
+        assert where is not None
+        if shape.high is not None and shape.high < 2:
+            return None
+        shape = replace(shape, low=max(shape.low, 2))
+        automaton = None if shape.contains else some_alike(shape, self._constants)
+        if automaton is not None:
+            return self._without(shape, automaton)
+        if not self.normaliser.options.json and self._may_look_alike(shape):
+            self.normaliser.refuse(where, "uniqueItems", "outside JSON, a repeat can only be asked of scalars")
+            return self._without(shape)
+        goals = self.normaliser.goals
+        try:
+            if shape.contains:
+                base = counting(shape, goals, sorting=True)
+            elif max(shape.low, shape.high or 0) <= _COUNTED if shape.prefix else False:
+                base = counting(shape, goals)
+            else:
+                base = replace(counting(replace(shape, low=0, high=None), goals), bounded=False)
+            return replace(shape, automaton=repeating(base, goals))
+        except Refusal as refusal:
+            self.normaliser.refuse(where, "uniqueItems", refusal.reason)
+            return self._without(shape)
+
+    def _matching(self, shape: Items) -> Items | None:
+        """A shape whose items share few values; None where these cannot all be different."""
+        from ..automata.grammar import Frame
+        from ..automata.oracle import Items as Begun
+        from ..automata.oracle import Oracle, Place, Thread
+        from ..automata.places import Places
+        from ..automata.values import Values
+        from .build import Builder
+
+        shape = replace(shape, tight=True)
+        if not self.normaliser.emptiness.items(shape):
+            return None
+        node = Builder(self.normaliser)._array(shape)
+        assert isinstance(node, Frame)
+        try:
+            fits = Places(Values(Oracle(node)), Thread(node, Place(), Begun(), None, 0)).fill(None)
+        except (LimitError, RecursionError):
+            check_time()
+            return shape  # not known: the engine asks again where values run out
+        return shape if fits else None
 
     def is_of_strings(self, shape: Items) -> bool:
         """Whether all items are strings, of languages that fit into automata."""
@@ -143,11 +193,32 @@ class Repeats:
         return any(self.endless(normaliser.algebra.member(members, key)) for key in keys_left)
 
     def _endless_array(self, items: Items) -> bool:
-        if items.contains or items.automaton is not None or not self.normaliser.emptiness.items(items):
+        if not self.normaliser.emptiness.items(items):
             return False
+        if items.contains or items.automaton is not None:
+            return items.unique is None and self._endless_counting(items)
         if items.high is None and self.normaliser.emptiness.inhabited(items.rest):
             return items.unique is None or self.endless(items.rest)
         return any(self.endless(items.item(i)) for i in range(items.low))
+
+    def _endless_counting(self, items: Items) -> bool:
+        """Whether an automaton over items has arrays of any length, or an item of which infinitely many values do."""
+        inhabited = self.normaliser.emptiness.inhabited
+        automaton = self.normaliser.algebra.counting(items)
+        live = automaton.live(inhabited)
+        follow: dict[int, set[int]] = {}
+        reached = [0]
+        for q in reached:  # grows while it is read
+            edges = [edge for edge in automaton.edges[q] if live[edge.target] and inhabited(edge.goal)]
+            if any(self.endless(edge.goal) for edge in edges):
+                return True
+            follow[q] = {edge.target for edge in edges}
+            reached += follow[q].difference(reached)
+        size = len(follow) + 1
+        while follow and len(follow) < size:  # what has no end to it is a cycle
+            size = len(follow)
+            follow = {q: left for q, targets in follow.items() if (left := targets & follow.keys())}
+        return bool(follow)
 
     def _exist(self, goal: Goal, count: int) -> bool:
         """Whether `count` different values satisfy the goal."""

@@ -31,7 +31,6 @@ Arrays = Mapping[str, NDArray[Any]]
 
 _KEPT_TABLES = 24
 _KEPT_ARRAYS = 12  # of each kind
-_TRIE = ("byte", "end", "id_start", "ids", "depth")
 _SMALL = 1 << 14  # for fewer tokens, tries are built as fast as they are read
 
 
@@ -53,14 +52,14 @@ def cached_table(content: bytes, parse: Callable[[bytes], TokenTable]) -> TokenT
 
 def cached_trie(fingerprint: str, size: int, build: Callable[[], Trie]) -> Trie:
     """The trie of the vocabulary with that fingerprint and `size` ids: from disk if it was built before."""
-    from constrain.vocabulary.trie import Trie
+    from constrain.vocabulary.trie import FIELDS, Trie
 
-    def arrays() -> Arrays:
+    def made() -> Arrays:
         trie = build()
-        return {field: np.asarray(getattr(trie, field)) for field in _TRIE}
+        return {field: np.asarray(getattr(trie, field)) for field in FIELDS}
 
-    found = cached_arrays("trie", _TRIE, fingerprint, size, _cache.code_stamp("vocabulary"), arrays)
-    return Trie(found["byte"], found["end"], found["id_start"], found["ids"], int(found["depth"]))
+    arrays = cached_arrays("trie", FIELDS, fingerprint, size, _cache.code_stamp("vocabulary"), made)
+    return Trie.of(arrays[field] for field in FIELDS)
 
 
 def cached_arrays(

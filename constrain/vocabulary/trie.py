@@ -7,6 +7,7 @@ There is no root node. Node i stands for the bytes on the path to it:
     id_start  int32[n + 1]  ids[id_start[i]:id_start[i + 1]] are the tokens whose bytes are the path (often none, rarely
                             several), ascending
     ids       int32[...]    all token ids of the trie, in the order of their bytes
+    classes   int64[n]      the classes of the bytes in the subtree, its own among them (byte_classes.py)
 Siblings ascend by byte. The top-level siblings start at node 0. A walk that finds byte[i] impossible goes on at end[i].
 
 Building sorts the tokens by their bytes; neighbours then share a common prefix, and one pass over them emits the nodes.
@@ -14,14 +15,19 @@ Building sorts the tokens by their bytes; neighbours then share a common prefix,
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from constrain._jit import jit
+from constrain.vocabulary.byte_classes import classes_below
 
-__all__ = ["Trie", "build_trie"]
+__all__ = ["FIELDS", "Trie", "build_trie"]
+
+FIELDS = ("byte", "end", "id_start", "ids", "classes", "depth")
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,8 +38,15 @@ class Trie:
     end: NDArray[np.int32]
     id_start: NDArray[np.int32]
     ids: NDArray[np.int32]
+    classes: NDArray[np.int64]
     depth: int
     """Length of the longest path: the bytes of the longest token."""
+
+    @classmethod
+    def of(cls, fields: Iterable[NDArray[Any]]) -> Trie:
+        """The trie of what was stored by the names in FIELDS."""
+        byte, end, id_start, ids, classes, depth = fields
+        return cls(byte, end, id_start, ids, classes, int(depth))
 
     @property
     def n_nodes(self) -> int:
@@ -41,7 +54,12 @@ class Trie:
 
     @property
     def nbytes(self) -> int:
-        return self.byte.nbytes + self.end.nbytes + self.id_start.nbytes + self.ids.nbytes
+        return sum(a.nbytes for a in self.arrays)
+
+    @property
+    def arrays(self) -> tuple[NDArray[Any], ...]:
+        """All arrays, in the order in which kernels know them."""
+        return self.byte, self.end, self.id_start, self.ids, self.classes
 
 
 def build_trie(flat: NDArray[np.uint8], offsets: NDArray[np.int64], ids: ArrayLike) -> Trie:
@@ -65,7 +83,7 @@ def build_trie(flat: NDArray[np.uint8], offsets: NDArray[np.int64], ids: ArrayLi
     end = np.empty(n_nodes, np.int32)
     id_start = np.empty(n_nodes + 1, np.int32)
     _emit_nodes(flat, offsets, order, shared, np.empty(depth, np.int64), byte, end, id_start)
-    return Trie(byte, end, id_start, order.astype(np.int32), depth)
+    return Trie(byte, end, id_start, order.astype(np.int32), classes_below(byte, end, id_start), depth)
 
 
 @jit

@@ -176,6 +176,13 @@ class Vocabulary:
         kept = self.index if self.index is not None else self.__dict__.get("trie")
         return self.flat.nbytes + self.offsets.nbytes + (kept.nbytes if kept is not None else 0)
 
+    def resize_mask_cache(self, nbytes: int) -> None:
+        """Bound the memory for masks of whole states, which all grammars of the vocabulary share: 16 MB by default for
+        128,000 tokens. What was kept is given up. ValueError below one mask."""
+        from constrain.automata.index import index_of
+
+        index_of(self).resize(nbytes)
+
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "trie"} | {"index": None}
 

@@ -31,6 +31,7 @@ from .layouts import Either, Many, Part, Parts, frame
 from .markers import members
 from .marks import Marks
 from .regions import Region
+from .renaming import Markers, named, renamed
 from .reply import Plan
 from .saved import origin
 from .tools import COMPILER_OPTIONS, Tool, ToolSchemaCompiler
@@ -52,12 +53,19 @@ class ToolAutomaton(ReplyGrammar):
     tool_choice: "auto", "required" or "any", "none", a name, or OpenAI's or Anthropic's object.
     parallel:    whether a reply may have several calls.
     reasoning:   None; "wait" or True: a demanded call comes after the reasoning; "inside": the prompt has begun it;
-                 "optional": there may be reasoning; or a `gate.Thoughts`.
-    names:       "declared": only the names of tools can be written; "any": any name, with an object as arguments.
+                 "optional": there may be reasoning; or a mapping with some of "inside", "over", "optional", "effort"
+                 and "markers" (docs/tool-calls.md), or a `gate.Thoughts`.
+    names:       "declared": only the names of tools can be written; "any": any name, with an object as arguments; the
+                 matcher's `undeclared` tells them.
     json_values: "schema", or "free": on raw-text formats objects and arrays are any text.
+    literals:    "json", or "both": where older templates of the format wrote True, False and None for a value
+                 (qwen3_coder), that is allowed beside true, false and null.
     spelled_markers: whether strings may spell the format's markers: "allow" or "forbid"; None: what the format needs.
+    markers:     control tokens of the format under other names: a mapping of their texts to the text or id of a control
+                 token of the vocabulary, or to None where it has none (see `renaming.Markers`).
     text_arming: whether a call may begin with the text of a marker for which the vocabulary has no token.
     code_fences: whether a call inside a ``` block stays text.
+    bar_calls:   with the choice "none": whether the markers that begin a call are forbidden. Else the reply is free.
     The other options are those of ToolSchemaCompiler, and only for a list of tools.
 
     Raises SchemaError, UnsatisfiableError, LimitError (they name the tool), RequestError (tool_choice),
@@ -74,12 +82,15 @@ class ToolAutomaton(ReplyGrammar):
         *,
         tool_choice: Any = "auto",
         parallel: bool = True,
-        reasoning: str | bool | Thoughts | None = None,
+        reasoning: str | bool | Mapping[str, Any] | Thoughts | None = None,
         names: str = "declared",
         json_values: str = "schema",
+        literals: str = "json",
+        markers: Markers | None = None,
         spelled_markers: str | None = None,
         text_arming: bool = False,
         code_fences: bool = True,
+        bar_calls: bool = False,
         limits: Limits | None = None,
         **options: Any,
     ) -> None:
@@ -87,12 +98,14 @@ class ToolAutomaton(ReplyGrammar):
         self.arguments: dict[str, Any] = {
             "tool_choice": copy.deepcopy(tool_choice),
             "parallel": parallel,
-            "reasoning": reasoning,
+            "reasoning": thoughts if isinstance(reasoning, Mapping) else reasoning,
             "names": names,
             "json_values": json_values,
+            "literals": literals,
             "spelled_markers": spelled_markers,
             "text_arming": text_arming,
             "code_fences": code_fences,
+            "bar_calls": bar_calls,
         }
         if isinstance(tools, ToolSchemaCompiler):
             if options:
@@ -100,22 +113,26 @@ class ToolAutomaton(ReplyGrammar):
             self.compiler = tools
         else:
             self.compiler = ToolSchemaCompiler(tools, limits=limits, **options)
-        self.wires = members(wire if isinstance(wire, str) else tuple(wire))
+        trained = members(wire if isinstance(wire, str) else tuple(wire))
+        self.arguments["markers"] = texts = named(trained, markers, vocab)
+        self.wires = renamed(trained, texts)
         self.wire_names = tuple(wire.name for wire in self.wires)
         self.choice = read_choice(tool_choice, [tool.name for tool in self.compiler.tools])
         controls = [control for one in self.wires for control in one.controls]
         self.marks = Marks.of((*controls, *(thoughts or Thoughts()).controls(vocab)), vocab)
         chosen = self.choice.names
         self.tools: tuple[Tool, ...] = tuple(t for t in self.compiler.tools if chosen is None or t.name in chosen)
-        settings = Settings(parallel and self.choice.parallel, names, json_values, spelled_markers)
+        settings = Settings(parallel and self.choice.parallel, names, json_values, spelled_markers, literals)
         bad = self.compiler.bad.copy()
         self.regions = [Region(one, self.compiler.options, self.tools, self.marks, settings, bad) for one in self.wires]
         self._gate = None if thoughts is None else Gate.of(thoughts, self.wires, self.marks)
-        markers = Thoughts(markers=thoughts.markers) if thoughts else Thoughts()
-        self._watched = Gate.of(markers, self.wires, self.marks) or Gate()
+        watched = Thoughts(markers=thoughts.markers) if thoughts else Thoughts()
+        self._watched = Gate.of(watched, self.wires, self.marks) or Gate()
         self._settings, self._code_fences = settings, code_fences
         self._demanded = self.choice.mode == "required"
-        openings = [] if self.choice.mode == "none" else [o for region in self.regions for o in region.openings()]
+        none = self.choice.mode == "none"
+        self._barred = none and bar_calls
+        openings = [] if none and not bar_calls else [o for r in self.regions for o in r.openings(not none)]
         self._openings = [(one.token, one) for one in openings if one.token is not None]
         self._by_text = [one for one in openings if one.token is None] if vocab is None or text_arming else []
         self.triggers = [(re.compile(one.trigger), one.at_start) for one in self._by_text]
@@ -155,8 +172,10 @@ class ToolAutomaton(ReplyGrammar):
         """What a matcher does outside calls."""
         spell = self.marks.spell
         arms: dict[int, list[bytes]] = {}
+        others_begin = {token for token, opening in self._openings if not opening.is_call}
+        barred = {token for token, _ in self._openings} - others_begin if self._barred else set()
         for token, opening in self._openings:
-            if opening.is_call:
+            if opening.is_call and token not in barred:
                 arms.setdefault(token, []).append(opening.before)
         silent = [mark.text for wire in self.wires for mark in wire.silent]
         others = {spell(text): False for text in silent}
@@ -179,6 +198,9 @@ class ToolAutomaton(ReplyGrammar):
             longest_other=max(map(len, others), default=0),
             overruns=any(region.ends_in_text for region in self.regions),
             textual=self._textual,
+            names_any=self._settings.names == "any",
+            barred=tuple(sorted(barred)),
+            bars_text=self._barred,
         )
 
     @property
@@ -193,7 +215,7 @@ class ToolAutomaton(ReplyGrammar):
     @cached_property
     def _messages(self) -> list[Region]:
         """The formats in which every message has a header."""
-        free = self.choice.mode == "auto" and bool(self._openings)
+        free = (self.choice.mode == "auto" or self._barred) and bool(self._openings)
         return [region for region in self.regions if region.message_starts] if free else []
 
     # Roots ----------------------------------------------------------------------------------------------------------
@@ -201,8 +223,9 @@ class ToolAutomaton(ReplyGrammar):
     def _free_root(self) -> Node:
         nodes: dict[int, list[Node]] = {}
         for token, opening in self._openings:
-            nodes.setdefault(token, []).append(opening.node)
-        messages = [region.message() for region in self._messages]
+            if not (self._barred and opening.is_call):
+                nodes.setdefault(token, []).append(opening.node)
+        messages = [region.message(not self._barred) for region in self._messages]
         for region, message in zip(self._messages, messages, strict=True):
             for start in region.message_starts:
                 nodes.setdefault(start[0] - SYMBOL, []).append(frame(start[1:], message))
@@ -210,10 +233,11 @@ class ToolAutomaton(ReplyGrammar):
         if self._textual:
             from .by_text import free_root
 
-            return free_root(self._by_text, [way[:-1] for way in ways], not self._settings.parallel)
-        ways += [(opening.node, ANYTHING) for opening in self._by_text]
+            single = not self._settings.parallel
+            return free_root(self._by_text, [way[:-1] for way in ways], single, self._barred)
+        ways += [(opening.node, ANYTHING) for opening in self._by_text if not self._barred]
         first: Parts = (_union(messages),) if messages else ()
-        return frame(*first, Many(Either(*ways)))
+        return frame(*first, Many(Either(*ways))) if ways else frame(*first)
 
     def _demanded_root(self) -> Node:
         blocks = [node for region in self.regions for node in region.blocks()]

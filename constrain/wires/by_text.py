@@ -36,10 +36,11 @@ _AT_START = r'^[ \t\r\n]*(?:;[ \t\r\n]*)?\{[ \t\r\n]{0,4}"name"'
 """How a call begins in formats without an opening marker: at the start of a message, or after another call."""
 
 
-def free_root(openings: Sequence[Opening], ways: Sequence[Parts], single: bool) -> Node:
+def free_root(openings: Sequence[Opening], ways: Sequence[Parts], single: bool, barred: bool = False) -> Node:
     """The grammar of whole replies.
 
     openings: calls that begin with text.     ways: those that begin with a control token.     single: at most one call.
+    barred: no call can be written.
     """
     markers = tuple(dict.fromkeys(one.before.decode() for one in openings if one.before))
     language = strings_without(markers) if markers else ANY_STRING
@@ -49,6 +50,8 @@ def free_root(openings: Sequence[Opening], ways: Sequence[Parts], single: bool) 
         language = operations.difference(language, compile_pattern(_AT_START))
         start = (LOOSE, Union(tuple(at_start)))
     free = Lexeme(dfa=language)
+    if barred:
+        return frame(free, Many(Either(*ways), free)) if ways else frame(free)
     anywhere: list[Parts] = [*ways, *((one.node,) for one in openings if one.before)]
     if single:
         later: Parts = (free, Maybe(Either(*anywhere), free)) if anywhere else (free,)
@@ -141,6 +144,7 @@ class TextMatcher(ToolMatcher):
     def _read(self, state: State, free: bool, data: bytes) -> None:
         """Note what the automaton has read: free text, or a part of a call."""
         self._past.append((state, 1))
+        self._state = state = self._with_name(state)
         if self.is_terminated() or self._plan.demanded:
             if free:
                 self._state = state._replace(seen=self._plan.watch.text(state.seen, data))
@@ -148,7 +152,8 @@ class TextMatcher(ToolMatcher):
         if free and self.is_free:
             self._state = state._replace(seen=self._plan.watch.text(state.seen, data))
         elif self.is_free:
-            self._state = self._plan.start()._replace(calls=state.calls + 1)
+            start = self._plan.start()
+            self._state = state._replace(calling=start.calling, seen=start.seen, calls=state.calls + 1, span=None)
         if self._is_aside():
             self._state = self._state._replace(calling=False)
 

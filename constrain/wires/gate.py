@@ -7,16 +7,17 @@ reasoning, too: text without the marker, then the marker.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
 
 from ..automata.grammar import SYMBOL, Lexeme, Node
 from ..languages.texts import strings_without
 from ..vocabulary import Vocabulary
-from .efforts import thought
+from .efforts import check_effort, thought
 from .layouts import Either, Maybe, Part, frame
 from .marks import Inputs, Marks
-from .records import Reasoning, Wire
+from .records import Mark, Reasoning, Wire
 from .values import LOOSE
 
 __all__ = ["Gate", "Thoughts", "opened_by", "read_thoughts"]
@@ -62,13 +63,37 @@ _WAYS = {
 }
 
 
-def read_thoughts(reasoning: str | bool | Thoughts | None) -> Thoughts | None:
-    """The option `reasoning`. Raises ValueError."""
+def read_thoughts(reasoning: str | bool | Mapping[str, Any] | Thoughts | None) -> Thoughts | None:
+    """The option `reasoning`. A mapping has some of the fields of Thoughts; its `markers` are the start and the end of
+    the reasoning, or a list of such pairs. Raises ValueError; RequestError for an unknown effort.
+    """
     if isinstance(reasoning, Thoughts):
         return reasoning
+    if isinstance(reasoning, Mapping):
+        return _read_mapping(reasoning)
     if reasoning not in _WAYS:
-        raise ValueError(f"reasoning={reasoning!r}; use None, 'wait', 'inside' or 'optional'")
+        raise ValueError(f"reasoning={reasoning!r}; use None, 'wait', 'inside', 'optional' or a mapping")
     return _WAYS[reasoning]
+
+
+def _read_mapping(given: Mapping[str, Any]) -> Thoughts:
+    known = [field.name for field in fields(Thoughts)]
+    unknown = [name for name in given if name not in known]
+    if unknown:
+        raise ValueError(f"reasoning has no {unknown[0]!r}; there are {', '.join(known)}")
+    for name in ("inside", "over", "optional"):
+        if not isinstance(given.get(name, False), bool):
+            raise ValueError(f"reasoning: {name} must be True or False, not {given[name]!r}")
+    if given.get("effort") is not None:
+        check_effort(given["effort"], "reasoning.effort")
+    pairs = given.get("markers") or ()
+    if len(pairs) == 2 and all(isinstance(one, str) for one in pairs):
+        pairs = (pairs,)
+    for pair in pairs:
+        if len(pair) != 2 or not all(isinstance(one, str) for one in pair) or not pair[1]:
+            raise ValueError(f"reasoning: markers are a start and an end, which is not empty; not {pair!r}")
+    markers = tuple(Reasoning(Mark.of(start), Mark.of(end)) for start, end in pairs)
+    return Thoughts(**{**given, "markers": markers})
 
 
 @dataclass(frozen=True)

@@ -6,12 +6,11 @@ format's calls begin with text alone, that text begins one.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ..automata.explain import Rejection, rejection
 from ..automata.grammar import SYMBOL, symbol
-from ..automata.oracle import Oracle, Thread
+from ..automata.recogniser import Recogniser
 
 if TYPE_CHECKING:
     from .gated import ReplyGrammar
@@ -27,8 +26,8 @@ class Judge:
     def __init__(self, automaton: ReplyGrammar, data: bytes) -> None:
         self.automaton, self.data = automaton, data
         self.plan, self.marks = automaton.plan, automaton.marks
-        self.oracle = Oracle(automaton.root)
-        self.threads = self.oracle.start()
+        self.recogniser = Recogniser(automaton.root)
+        self.reading = self.recogniser.start()
         self.state = self.plan.start()
         self.position = self.since = 0
         self.failed = False
@@ -51,10 +50,10 @@ class Judge:
             demanded = self.automaton.demand
             expected = f"the end of the reasoning, then {demanded}" if self.plan.waits else demanded
             return Rejection(self.position, "", "the end", (expected,))
-        return rejection(self.oracle, self.threads, self.data, self.position, self.marks.texts)
+        return rejection(self.recogniser, self.reading, self.data, self.position, self.marks.texts)
 
     def _accepting(self) -> bool:
-        return self.oracle.is_accepting(self.threads)
+        return self.recogniser.is_accepting(self.reading)
 
     def _free(self) -> None:
         """Read a control token, the beginning of a call, or a byte of text."""
@@ -75,7 +74,8 @@ class Judge:
             return
         seen = self.state.seen
         if not (seen.thinking or (self.plan.watch.fences and seen.in_fence)) and self._begins_here():
-            self.state = self.plan.after_trigger(self.state)
+            self.failed = self.plan.bars_text
+            self.state = self.state if self.failed else self.plan.after_trigger(self.state)
             return
         self.state = self.plan.after_text(self.state, data[at : at + 1])
         self.position += 1
@@ -101,10 +101,10 @@ class Judge:
             self.failed = True
 
     def _advance(self, unit: int) -> bool:
-        threads: Sequence[Thread] = self.oracle.advance(self.threads, unit)
-        if threads:
-            self.threads = list(threads)
-        return bool(threads)
+        following = self.recogniser.advance(self.reading, unit)
+        if following is not None:
+            self.reading = following
+        return following is not None
 
     def _stepped(self, inputs: tuple[int, ...], length: int) -> None:
         self.position += length

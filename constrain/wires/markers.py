@@ -60,6 +60,7 @@ _HERMES = Wire(
     reasoning=_THINK_LINES,
     stops=("<|im_end|>",),
     controls=("<tool_call>", "</tool_call>", *_THINK_CONTROLS),
+    loose=True,
 )
 
 _EXAONE = Wire(
@@ -71,6 +72,7 @@ _EXAONE = Wire(
     reasoning=_THINK_LINES,
     stops=("[|endofturn|]",),
     controls=("<tool_call>", "</tool_call>", *_THINK_CONTROLS),
+    loose=True,
 )
 
 _LLAMA3 = Wire(
@@ -205,8 +207,11 @@ _HARMONY = Wire(
         Mark.of("<|end|>"),
     ),
     starts=(Mark.of("<|start|>assistant"),),
+    headers=(Mark.of("<|channel|>final<|message|>"), Mark.of("<|channel|>commentary<|message|>")),
     stops=("<|return|>", "<|call|>"),
     controls=("<|start|>", "<|end|>", "<|message|>", "<|channel|>", "<|constrain|>", "<|return|>", "<|call|>"),
+    before_call=(Mark.of("<|start|>assistant"),),
+    before_answer=(Mark.of("<|start|>assistant"), Mark.of("<|channel|>final<|message|>")),
 )
 
 _GEMMA4 = Wire(
@@ -249,6 +254,7 @@ _QWEN3_CODER = Wire(
     stops=("<|im_end|>",),
     controls=_HERMES.controls,
     prose_after=False,
+    loose=True,
 )
 
 _KIMI_K3 = Wire(
@@ -274,6 +280,10 @@ _KIMI_K3 = Wire(
     stops=("<|end_of_msg|>",),
     controls=("<|open|>", "<|close|>", "<|sep|>"),
     prose_after=False,
+    before_call=(Mark.of("<|open|>response<|sep|>"), Mark.of("<|close|>response<|sep|>")),
+    after_calls=(Mark.of("<|close|>message<|sep|>"),),
+    before_answer=(Mark.of("<|open|>response<|sep|>"),),
+    after_answer=(Mark.of("<|close|>response<|sep|>"), Mark.of("<|close|>message<|sep|>")),
 )
 
 _GLM_STOPS = ("<|observation|>", "<|user|>", "<|endoftext|>")
@@ -302,6 +312,7 @@ _GLM45 = Wire(
     reasoning=Reasoning(Mark.of("\n<think>"), Mark.of("</think>\n")),
     stops=_GLM_STOPS,
     controls=_GLM_CONTROLS,
+    loose=True,
 )
 
 _GLM47 = Wire(
@@ -318,6 +329,7 @@ _GLM47 = Wire(
     reasoning=Reasoning(_THINK.open, _THINK.close, in_prompt=True),
     stops=_GLM_STOPS,
     controls=_GLM_CONTROLS,
+    loose=True,
 )
 
 _MINIMAX_M2 = Wire(
@@ -332,6 +344,7 @@ _MINIMAX_M2 = Wire(
     reasoning=Reasoning(_THINK_LINES.open, _THINK_LINES.close, in_prompt=True),
     stops=("[e~[",),
     controls=("<minimax:tool_call>", "</minimax:tool_call>", *_THINK_CONTROLS),
+    loose=True,
 )
 
 _DSML = Wire(

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ..automata import layout as at
 from ..automata.grammar import symbol
+from ..automata.inspection import additional_key
 from ..automata.matcher import NOT_RELEASED, Matcher, mask_array
 from .reply import State
 
@@ -97,7 +98,8 @@ class ToolMatcher(Matcher):
             return self._accept_outside(state, token_id)
         if not super().accept_token(token_id):
             return False
-        if token_id in self._telling or state.span is not None or self._plan.overruns:
+        plan = self._plan
+        if token_id in self._telling or state.span is not None or plan.overruns or plan.names_any:
             self._stepped(state, self.vocabulary.token_bytes(token_id), token_id)
         else:
             self._past.append(None)
@@ -141,13 +143,27 @@ class ToolMatcher(Matcher):
     def _stepped(self, state: State, data: bytes | None, token: int) -> None:
         """Note a step that the automaton has taken in a call: of bytes, or else of a control token."""
         inputs = data if data is not None else (symbol(token),)
-        after = self._plan.after_step(state, inputs, super().is_accepting)
+        after = self._plan.after_step(self._with_name(state), inputs, super().is_accepting)
         self._past.append(None if after is state else (state, 1))
         self._state = after
         if token in self._stop_set and not self.is_terminated() and self.is_accepting():
             # it closes the call and ends the reply at once
             self._desc[at.E_ENDED] = 1
             self._past[-1] = (state, 2)
+
+    def _with_name(self, state: State) -> State:
+        """With the name of the tool that is being called, if it is known now and in no list."""
+        found = additional_key(self) if self._plan.names_any else None
+        if found is None or found[0] == state.named:
+            return state
+        return state._replace(undeclared=(*state.undeclared, found[1].decode("utf-8", "replace")), named=found[0])
+
+    @property
+    def undeclared(self) -> tuple[str, ...]:
+        """The names of the tools called so far that are not in the list, in the order of the calls. Only `names="any"`
+        lets such through.
+        """
+        return self._state.undeclared
 
     @property
     def steps(self) -> int:

@@ -140,7 +140,8 @@ class ElementBody:
     A string is its characters, without quotes or escapes; other values are JSON. The first value_close ends the value.
     pad:      layout on either side of the value, exactly once; all other whitespace beside a value is the value's.
     attribute_escapes: in key and name, `&` is written `&amp;` and `"` is written `&quot;`.
-    capitals: older checkpoints write True, False, None for a value that is one of these.
+    capitals: older templates write True, False, None for a value that is one of these; it is read, and written under
+              the option `literals`.
     """
 
     key_open: Mark
@@ -189,10 +190,14 @@ class Wire:
     between:   between two calls of one block (of a section, where there are sections).
     one_per_section: templates write a section for each call; between then stands between the sections.
     silent:    markers outside calls that carry nothing for a reader: message headers, wrappers around the answer.
-    starts:    those of them after which a message begins.
+    starts:    those of them after which a message begins.     headers: those that head a message which is no call.
     stops:     end-of-turn tokens of the family besides the vocabulary's EOS. A `close` that is a stop may be missing
                at the end of a reply, because hosts keep stop tokens to themselves.
     prose_after: whether models are trained to go on with text after a call.
+    loose:     readers skip whitespace between the markers; elsewhere it is as trained.
+    before_call, after_calls: markers that may stand before a call which is demanded at once (of the message, of an
+               answer that stays empty), and after the last call.
+    before_answer, after_answer: the same around an answer without calls.
     """
 
     name: str
@@ -206,9 +211,15 @@ class Wire:
     reasoning: Reasoning | None = None
     silent: tuple[Mark, ...] = ()
     starts: tuple[Mark, ...] = ()
+    headers: tuple[Mark, ...] = ()
     stops: tuple[str, ...] = ()
     controls: tuple[str, ...] = ()
     prose_after: bool = True
+    loose: bool = False
+    before_call: tuple[Mark, ...] = ()
+    after_calls: tuple[Mark, ...] = ()
+    before_answer: tuple[Mark, ...] = ()
+    after_answer: tuple[Mark, ...] = ()
 
     @property
     def openers(self) -> tuple[Mark, ...]:

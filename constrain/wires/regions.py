@@ -9,7 +9,7 @@ is named.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from operator import itemgetter
@@ -31,16 +31,6 @@ from .values import LOOSE, Elements, KeyValues, can_write, escaped, space
 from .writable import Settings, schema_options, unwritable_in_names
 
 __all__ = ["Opening", "Region"]
-
-_LOOSE = frozenset(("hermes", "exaone", "qwen3_coder", "glm45", "glm47", "minimax_m2"))
-"""Formats whose readers skip whitespace between markers. In all others it is as trained."""
-
-_LEADS = {"harmony": ("<|start|>assistant",), "kimi_k3": ("<|open|>response<|sep|>", "<|close|>response<|sep|>")}
-"""Markers that may stand before a call which is demanded at once: of the message, of an answer that stays empty."""
-
-_TAILS = {"kimi_k3": ("<|close|>message<|sep|>",)}
-"""Markers that may stand after the last call."""
-
 
 @dataclass(frozen=True)
 class Opening:
@@ -75,9 +65,9 @@ class Region:
         bad: BadTools,
     ) -> None:
         self.wire, self.marks, self.settings = wire, marks, settings
-        self.loose = wire.name in _LOOSE
+        self.loose = wire.loose
         self.options = schema_options(wire, options, settings)
-        notation = KeyValues.of(wire.body, marks) if isinstance(wire.body, KeyValueBody) else None
+        notation = KeyValues.of(wire.body, marks, options.numbers) if isinstance(wire.body, KeyValueBody) else None
         self.space = _JsonSpace(options.whitespace)
         self.way = way(self.options, notation)
         self._unwritable = unwritable_in_names(wire, self.options)
@@ -109,18 +99,24 @@ class Region:
 
     # Blocks ---------------------------------------------------------------------------------------------------------
 
-    def openings(self) -> Iterator[Opening]:
-        """The ways to begin a block; then the other markers that begin with the same tokens."""
+    def openings(self, calls: bool = True) -> Iterator[Opening]:
+        """The ways to begin a block; then the other markers that begin with the same tokens.
+
+        calls: False: blocks cannot be written, and nothing follows what begins them.
+        """
+        wire = self.wire
+        ways: Iterable[tuple[Inputs, Callable[[Inputs], Node]]] = self._blocks()
+        if not calls:
+            ways = [(self.marks.spell(mark.text), lambda _: frame()) for mark in wire.openers]
         armed = set()
-        for opener, make in self._blocks():
+        for opener, make in ways:
             before, token, rest = _cut(opener)
             armed.add(token)
             if token is None:
                 trigger = re.escape(before) if before else _TRIGGER
-                yield Opening(before, None, make(opener), True, trigger, self.wire.heads[-1].at_start or not before)
+                yield Opening(before, None, make(opener), True, trigger, wire.heads[-1].at_start or not before)
             else:
                 yield Opening(before, token, make(rest))
-        wire = self.wire
         others = [*wire.silent, *((wire.reasoning.open,) if wire.reasoning else ())]
         for text in dict.fromkeys(mark.text for mark in others):
             before, token, rest = _cut(self.marks.spell(text))
@@ -139,11 +135,11 @@ class Region:
 
     def lead(self) -> Parts:
         """What may stand before the first block where one is demanded."""
-        return [Maybe(self.marks.spell(text)) for text in _LEADS.get(self.wire.name, ())]
+        return [Maybe(self.marks.spell(mark.text)) for mark in self.wire.before_call]
 
     def tail(self) -> Parts:
         """What may stand after the last block where one is demanded."""
-        return [Maybe(self.marks.spell(text)) for text in _TAILS.get(self.wire.name, ())]
+        return [Maybe(self.marks.spell(mark.text)) for mark in self.wire.after_calls]
 
     @cached_property
     def message_starts(self) -> list[Inputs]:
@@ -154,13 +150,13 @@ class Region:
     def message_headers(self) -> list[Inputs]:
         """The headers of messages that are no calls."""
         wire = self.wire
-        texts = [mark.text for mark in wire.silent if mark not in wire.starts and "<|message|>" in mark.text]
+        texts = [mark.text for mark in wire.headers]
         texts += [wire.reasoning.open.text] if wire.reasoning else []
         return [self.marks.spell(text) for text in texts]
 
-    def message(self) -> Node:
+    def message(self, calls: bool = True) -> Node:
         """A call, or the header of another message."""
-        return Union((*self.blocks(), *(frame(header) for header in self.message_headers)))
+        return Union((*(self.blocks() if calls else ()), *(frame(header) for header in self.message_headers)))
 
     def between(self) -> Parts | None:
         """What stands between two blocks; None where there is one at most."""
@@ -238,6 +234,12 @@ class Region:
 
     def _call(self, head: Head, number: int | None = None) -> list[Part]:
         """All of a call that follows the text of its opening marker."""
+        parts = self._parts(head, number)
+        if self.settings.names == "any":
+            parts.append(_NOTHING)
+        return parts
+
+    def _parts(self, head: Head, number: int | None) -> list[Part]:
         wire, spell = self.wire, self.marks.spell
         body = wire.body
         close: list[Part] = [*space(wire.close.before, self.loose), spell(wire.close.text)] if wire.close.text else []
@@ -304,11 +306,16 @@ class Region:
 
     def _elements(self, parameters: Parameters, after_head: str) -> Node:
         builder, goal = parameters.builder(self.way)
-        free_json = self.settings.json_values == "free"
-        return Elements(builder, self.wire, self.marks, after_head, loose=self.loose, free_json=free_json).node(goal)
+        settings = self.settings
+        free_json, capitals = settings.json_values == "free", settings.literals == "both"
+        made = Elements(builder, self.wire, self.marks, after_head, free_json=free_json, capitals=capitals)
+        return made.node(goal)
 
 
-_ANY_NAME = r"^[\w.\-]{1,64}$"
+_NOTHING = Lexeme(words=(b"",))
+"""At the end of a call: while arguments are written its frame stays on the stack, where its name is found."""
+
+_ANY_NAME = r"^[\p{L}\p{M}\p{N}_.\-]{1,64}$"
 """A tool that nobody declared may have this name."""
 
 _TRIGGER = rb'\{[ \t\r\n]{0,4}"name"'

@@ -15,7 +15,8 @@ def render_call(wire: str, name: str, arguments: Mapping[str, Any], number: int 
     """One call, from the first marker to the last.
 
     wire:      a format's name; of several at once, the first is written.
-    arguments: a JSON object as Python values. Floats are written as Python writes them.
+    arguments: a JSON object as Python values. Floats are written as Python writes them, in key:value notation with a
+               point before an exponent.
     number:    the call's number where the format counts calls; None: the first.
 
     Raises ValueError for what the format cannot write: a marker inside a raw text or a key.
@@ -84,7 +85,14 @@ def _key_value(value: Any, body: KeyValueBody) -> str:
         return "{" + ",".join(f"{key}:{_key_value(value[key], body)}" for key in keys) + "}"
     if isinstance(value, Sequence):
         return "[" + ",".join(_key_value(item, body) for item in value) + "]"
-    return body.nulls[0] if value is None else json.dumps(value, allow_nan=False)
+    if isinstance(value, float):
+        return _with_point(json.dumps(value, allow_nan=False))
+    return body.nulls[0] if value is None else json.dumps(value)
+
+
+def _with_point(number: str) -> str:
+    """A number whose exponent comes after a point: some readers take 1e-07 for a string."""
+    return number if "e" not in number or "." in number else number.replace("e", ".0e")
 
 
 def _json(value: Any, body: JsonBody) -> str:

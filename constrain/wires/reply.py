@@ -21,12 +21,15 @@ class State(NamedTuple):
     """calling: inside a call, or where one is demanded.   seen: what was seen of the free text.   calls: how many
     ended.
     span: inputs of the call so far, as long as it may yet be another marker; None when it cannot be one any more.
+    undeclared: names of the tools called so far that are not in the list.     named: where the last was found.
     """
 
     calling: bool
     seen: Seen
     calls: int = 0
     span: Inputs | None = None
+    undeclared: tuple[str, ...] = ()
+    named: int = 0
 
 
 @dataclass(frozen=True)
@@ -39,7 +42,8 @@ class Plan:
     others: markers that begin like a call but are none, as inputs, each with whether reasoning follows;
     longest_other: inputs of the longest.
     overruns: a call may end in the middle of a token.
-    textual: the automaton reads free text, too (see `by_text`).
+    textual: the automaton reads free text, too (see `by_text`).     names_any: names may be those of no tool.
+    barred: control tokens that cannot be written.     bars_text: nor can the texts by which calls begin.
     """
 
     watch: Watch
@@ -52,6 +56,9 @@ class Plan:
     longest_other: int = 0
     overruns: bool = False
     textual: bool = False
+    names_any: bool = False
+    barred: tuple[int, ...] = ()
+    bars_text: bool = False
 
     def start(self) -> State:
         if self.textual:
@@ -64,11 +71,11 @@ class Plan:
 
     def banned(self, state: State, stops: Sequence[int]) -> tuple[int, ...]:
         """Control tokens that are forbidden although no call is under way: to end a reply before the call that it must
-        have, or to begin a second one where there may be one.
+        have, or to begin one where there may be none (any more).
         """
         if self.demanded:
             return tuple(stops)
-        return tuple(self.watch.arms) if self.single and state.calls else ()
+        return (*self.barred, *self.watch.arms) if self.single and state.calls else self.barred
 
     def may_end(self, state: State, accepting: Callable[[], bool]) -> bool:
         """Whether the reply may end. accepting: whether the automaton accepts."""
@@ -82,12 +89,12 @@ class Plan:
         """After a control token in free text; whether it begins a call, so that the automaton must read it."""
         seen, event = self.watch.control(state.seen, token)
         if event is Event.CALLS:
-            return State(True, seen, state.calls, (symbol(token),) if self.others else None), True
+            return state._replace(calling=True, seen=seen, span=(symbol(token),) if self.others else None), True
         return state._replace(seen=seen, calling=event is Event.ANSWERS and self.demanded), False
 
     def after_trigger(self, state: State) -> State:
         """After the beginning of a call that was recognised by its text, none of which was read yet."""
-        return State(True, state.seen, state.calls)
+        return state._replace(calling=True, span=None)
 
     def after_step(self, state: State, inputs: Sequence[int], accepting: Callable[[], bool]) -> State:
         """After a step in a call. inputs: what was read; bytes matter only where there are `others`."""
@@ -103,5 +110,5 @@ class Plan:
             return state
         thinking = None if span is None else self.others.get(span)
         if thinking is None:
-            return State(False, Seen(), state.calls + 1)
-        return State(False, Seen(thinking), state.calls)
+            return state._replace(calling=False, seen=Seen(), calls=state.calls + 1, span=None)
+        return state._replace(calling=False, seen=Seen(thinking), span=None)

@@ -40,15 +40,21 @@ _PLAIN_NUMBERS = r"^-?[0-9]+(?:\.[0-9]+(?:[eE][+-]?[0-9]+)?)?$"
 
 @dataclass(frozen=True)
 class KeyValues(Notation):
-    """{key:value,key:value} without whitespace: bare keys, strings between two `quote` inputs."""
+    """{key:value,key:value} without whitespace: bare keys, strings between two `quote` inputs.
+
+    exponents: whether a number may have an exponent without having a point. Some readers (vLLM's, SGLang's) take for a
+    float only what has a point, and 1e5 for a string.
+    """
 
     mark: Inputs = ()
+    exponents: bool = False
 
     @classmethod
-    def of(cls, body: KeyValueBody, marks: Marks) -> KeyValues:
+    def of(cls, body: KeyValueBody, marks: Marks, numbers: str = "canonical") -> KeyValues:
+        """numbers: the option; "any" lets every spelling of a number pass."""
         mark = marks.spell(body.quote)
         layouts = object_layout("compact"), array_layout("compact"), distinct_layout("compact")
-        return cls(*layouts, keys=Skin.RAW, quote=mark[0], mark=mark)
+        return cls(*layouts, keys=Skin.RAW, quote=mark[0], mark=mark, exponents=numbers == "any")
 
     def string(self, language: Lexeme) -> Node:
         return frame(self.mark, language, self.mark)
@@ -75,6 +81,8 @@ class KeyValues(Notation):
         return ways[0] if len(ways) == 1 else Union(tuple(ways))
 
     def number(self, language: DFA) -> DFA:
+        if self.exponents:
+            return language
         plain = operations.intersect(language, compile_pattern(_PLAIN_NUMBERS))
         return language if plain.is_empty else plain
 
@@ -82,18 +90,18 @@ class KeyValues(Notation):
 class Elements:
     """Arguments as elements with raw text, for one tool.
 
-    after_head: layout between the call's head and the first element.     loose: whitespace between elements is
-    optional.
+    after_head: layout between the call's head and the first element.
     free_json: objects and arrays are any text.
+    capitals: True, False and None may be written where the format's older templates wrote them.
     """
 
     def __init__(
-        self, builder: Builder, wire: Wire, marks: Marks, after_head: str, *, loose: bool, free_json: bool
+        self, builder: Builder, wire: Wire, marks: Marks, after_head: str, *, free_json: bool, capitals: bool
     ) -> None:
         assert isinstance(wire.body, ElementBody)
         self.builder, self.body, self.marks = builder, wire.body, marks
-        self.free_json = free_json
-        self.parts = self._arguments(wire, after_head, loose)
+        self.free_json, self.capitals = free_json, capitals and wire.body.capitals
+        self.parts = self._arguments(wire, after_head, wire.loose)
         self.ending = marks.spell(wire.body.value_close.text)
         lexicon = builder.normaliser.lexicon
         self.free = Lexeme(dfa=lexicon.whole(lexicon.universe))
@@ -153,6 +161,8 @@ class Elements:
         pad = self.body.pad.encode()
         texts = self.builder.strings(form.strings)
         json = self._json(form)
+        if self.capitals and form.bits:
+            json.append(Lexeme(words=tuple(word for bit, word in _CAPITALS if form.bits & bit)))
         if self.free in json or any(is_same(text, self.free) for text in texts):
             yield (self.free,)  # whatever it is, it is also a string
             return
@@ -180,6 +190,8 @@ class Elements:
         yield b"object", [self.free] if self.free_json and form.objects else builder.objects(form)
         yield b"array", [self.free] if self.free_json and form.arrays else builder.arrays(form)
 
+
+_CAPITALS = ((FALSE, b"False"), (NULL, b"None"), (TRUE, b"True"))
 
 LOOSE = Space(newlines=2, base=8, per_level=0)
 """Layout between the elements of formats whose readers skip it."""

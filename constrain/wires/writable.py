@@ -20,12 +20,14 @@ class Settings:
     names: str = "declared"
     json_values: str = "schema"
     spelled_markers: str | None = None
+    literals: str = "json"
 
     def __post_init__(self) -> None:
         for name, value, choices in (
             ("names", self.names, ("declared", "any")),
             ("json_values", self.json_values, ("schema", "free")),
             ("spelled_markers", self.spelled_markers, (None, "allow", "forbid")),
+            ("literals", self.literals, ("json", "both")),
         ):
             if value not in choices:
                 raise ValueError(f"{name}={value!r}; use one of {', '.join(map(repr, choices))}")

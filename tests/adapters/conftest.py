@@ -53,3 +53,23 @@ def oracle():
     from types import SimpleNamespace
 
     return SimpleNamespace(replayed=replayed, allowed=allowed, END=END)
+
+
+@pytest.fixture(scope="session")
+def tokenizer():
+    """A byte-level tokenizer of 256 letters, two pairs and the token that ends, as transformers or tokenizers has it."""
+    tokenizers = pytest.importorskip("tokenizers")
+    alphabet = sorted(tokenizers.pre_tokenizers.ByteLevel.alphabet())
+    merges = [('"', ":"), ("a", "b")]
+    pieces = [first + second for first, second in merges]
+    made = tokenizers.Tokenizer(tokenizers.models.BPE({c: i for i, c in enumerate([*alphabet, *pieces])}, merges))
+    made.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
+    made.decoder = tokenizers.decoders.ByteLevel()
+    made.add_special_tokens(["<|end|>"])
+    return made
+
+
+@pytest.fixture(scope="session")
+def encode(tokenizer):
+    """Text to ids."""
+    return lambda text: tokenizer.encode(text, add_special_tokens=False).ids

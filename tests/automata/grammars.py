@@ -25,7 +25,7 @@ from constrain.automata.grammar import (
     resolve,
     symbol,
 )
-from constrain.automata.json_layouts import array_layout, object_layout, with_obligations
+from constrain.automata.json_layouts import array_layout, object_layout, with_obligations, without_repeats
 from constrain.automata.oracle import Members, Oracle, _meetable, children, value_of
 from constrain.languages.operations import ANY_STRING, label_product
 from constrain.languages.pattern import compile_pattern
@@ -190,7 +190,9 @@ def _array(rng: random.Random, depth: int) -> Node:
     frame = Frame(array_layout(_whitespace(rng)), ArrayShape(prefix, rest, low, high))
     if rng.random() < 0.4 and not (prefix and low) and _is_json(frame, set()):
         assert isinstance(frame.shape, ArrayShape)
-        frame.shape.unique = True
+        frame = Frame(without_repeats(frame.layout), frame.shape)
+        assert isinstance(frame.shape, ArrayShape)
+        frame.shape.compared = True
         if low and rest is not None:
             different = {value_of(text) for text in islice(Oracle(frame)._values.words(rest), 9)}
             frame.shape.min_items = min(low, len(different))

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -202,3 +205,29 @@ def test_drafts_are_undone_when_something_fails() -> None:
     with pytest.raises(TypeError):
         matcher.validate_tokens([123, "no id"])
     assert matcher.steps == 0
+
+
+WITHOUT_NUMBA = """
+import constrain
+vocab = constrain.Vocabulary.from_tokens([bytes([b]) for b in range(256)], {"<end>": 256}, [256])
+for grammar, text in [
+    (constrain.compile_gbnf('root ::= "(" root ")" | "[" root "]" root | "n"', vocab), b"[([n]n)]n"),
+    (constrain.compile_json_schema({"type": "object", "additionalProperties": {"type": ["object", "string"]}}, vocab),
+     b'{"a": {"b": [1, {"c": null}]}, "d": "x'),
+]:
+    matcher, bitmask = grammar.matcher(), constrain.allocate_token_bitmask(1, vocab.size)
+    for byte in text:
+        assert matcher.accept_token(byte)
+        matcher.fill_next_token_bitmask(bitmask)
+        print(bitmask[0].tolist())
+"""
+
+
+def test_the_kernels_run_without_numba_s_compiler() -> None:
+    """As plain Python they give the same masks, hashes of 62 bits included."""
+    outputs = []
+    for setting in ("0", "1"):
+        environment = {**os.environ, "NUMBA_DISABLE_JIT": setting}
+        command = [sys.executable, "-c", WITHOUT_NUMBA]
+        outputs.append(subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout)
+    assert outputs[0] == outputs[1] and len(outputs[0].splitlines()) == 47

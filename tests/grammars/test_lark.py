@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import random
 import sys
+import time
 
 import lark
 import pytest
 
 from constrain import Grammar, GrammarError, LimitError, Limits, SchemaError, compile_lark
+from constrain.grammars.lark_source import LarkSource
 
 from .random_lark import RandomGrammar, mutated
 from .support import CONTROL, VOCABULARY, inputs, takes, tokens
@@ -266,3 +268,56 @@ def test_membership_is_that_of_larks_earley_parser() -> None:
 @pytest.mark.parametrize("block", range(10))
 def test_membership_is_that_of_larks_earley_parser_at_length(block: int) -> None:
     assert compare(range(100 + 25 * block, 125 + 25 * block)) > 150
+
+
+class TestLongGrammars:
+    def test_they_are_read_in_time_by_their_length(self) -> None:
+        """Definitions and uses are looked up once, not once for each rule."""
+
+        def seconds(rules: int) -> float:
+            names = "|".join(f"r{i}" for i in range(rules))
+            lines = [f'r{i}: "{i}" <think> start?' for i in range(rules)]
+            begin = time.thread_time()
+            LarkSource("\n".join([f"start: {names}", *lines]), Limits())
+            return time.thread_time() - begin
+
+        seconds(50)
+        assert seconds(1600) < 4 * 8 * seconds(200)
+
+    def test_what_lark_cannot_read_in_time_is_refused(self) -> None:
+        with pytest.raises(LimitError, match="max_seconds"):
+            compile_lark("start: " + '"a" ' * 30_000, limits=Limits(max_seconds=1))
+
+
+class TestExplanations:
+    """Where and why a text is refused, in grammars with many readings."""
+
+    def test_they_take_time_by_the_length_of_the_text(self) -> None:
+        for text in ('start: start start | "a"', 'start: "a" start "a" | "b" start "b" | "a" | "b" |'):
+            found = compile_lark(text).explain("a" * 300 + "c" + "a" * 50)
+            assert found is not None and found.position == 300 and found.got == "'c'"
+            assert "'a'" in found.expected and "the end" in found.expected
+
+    def test_they_say_what_can_follow_in_every_reading(self) -> None:
+        grammar = compile_lark('start: "if" WS NAME | NAME "(" [start] ")"\nNAME: /[a-z]+/\nWS: " "')
+        found = grammar.explain("if)")
+        assert found is not None and (found.position, found.pointer) == (2, "")
+        assert set(found.expected) == {"a space", "'('", "'a' to 'z'"}
+        found = grammar.explain("f(")
+        assert found is not None and found.got == "the end" and set(found.expected) == {"'a' to 'z'", "')'"}
+
+    def test_they_point_into_json_values(self) -> None:
+        schema = '{"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}'
+        grammar = compile_lark(f'start: "x" start? %json {schema}')
+        found = grammar.explain('xxx{"n": 1}{"n": true}')
+        assert found is not None and (found.position, found.pointer) == (17, "/n")
+        assert found.expected == ("a number",)
+
+    def test_blanks_in_json_values_are_bounded_alike_for_texts_and_masks(self) -> None:
+        """The bound grows with objects and arrays around, not with rules."""
+        grammar = compile_lark('start: "(" start ")" | %json {"type": "array"}', VOCABULARY)
+        for inner, most in (("", 64), ("[", 72)):
+            for blanks in (most, most + 1):
+                text = "((((" + inner + "[" + " " * blanks + "]" + "]" * len(inner) + "))))"
+                matcher = grammar.matcher()
+                assert grammar.accepts(text) == matcher.accept_bytes(text.encode()) == (blanks == most)

@@ -177,3 +177,32 @@ def test_the_mask_of_a_release_is_free() -> None:
     row = constrain.allocate_token_bitmask(1, VOCABULARY.size)
     matcher.force_token(ord("z"))
     assert not matcher.fill_next_token_bitmask(row)
+
+
+TWINS = 'root ::= x\nx ::= "a" y "b"? | "a" x "c"? | "d"\ny ::= "a" x "e"? | "a" y "f"? | "d"'
+"""Every `a` doubles the ways in which the text can go on, but not the places where it can."""
+
+
+def test_frames_that_many_ways_lead_back_to_are_returned_to_once() -> None:
+    grammar = compile_gbnf(TWINS, VOCABULARY)
+    matcher = grammar.matcher()
+    assert all(matcher.accept_token(byte) for byte in b"a" * 200 + b"d" + b"bfce" * 20)
+    assert {ord(c) for c in "bcef"} | {EOS} == mask(matcher)
+    with pytest.raises(LimitError, match="max_threads"):  # the frames to return to are bounded as readings are
+        deep = grammar.matcher()
+        assert all(deep.accept_token(byte) for byte in b"a" * 2000 + b"d" + b"b" * 1000)
+        mask(deep)
+
+
+def test_rules_that_begin_with_each_other_in_many_ways_reach_a_limit() -> None:
+    """2**18 ways from the root to the letter x, through rules too large to be written out."""
+    long = " root ".join(f'"{i}"' for i in range(40))
+    rules = ["root ::= r0", 'r18 ::= "x" | "y" root', 'q18 ::= "x" | "z" root']
+    for i in range(18):
+        rules += [f'r{i} ::= r{i + 1} "a" | q{i + 1} "b" | "({i}" {long}']
+        rules += [f'q{i} ::= r{i + 1} "c" | q{i + 1} "d" | "[{i}" {long}']
+    matcher = compile_gbnf("\n".join(rules), VOCABULARY).matcher()
+    start = time.thread_time()
+    with pytest.raises(LimitError, match="max_threads"):
+        matcher.accept_token(ord("x"))
+    assert time.thread_time() - start < 5

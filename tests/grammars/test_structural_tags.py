@@ -90,6 +90,11 @@ class TestStyles:
                 '<｜DSML｜parameter name="q" string="true">a</｜DSML｜parameter>',
                 '\n<｜DSML｜parameter name="n" string="false">3</｜DSML｜parameter>',
             ),
+            (
+                "deepseek_v4_1_xml",
+                '<｜DSML｜ parameter name="q" string="true">a</｜DSML｜ parameter>',
+                '\n<｜DSML｜ parameter name="n" string="false">3</｜DSML｜ parameter>',
+            ),
         ],
     )
     def test_elements(self, style: str, q: str, n: str) -> None:

@@ -319,3 +319,16 @@ def test_names_of_the_package():
     assert set(requests.__all__) <= set(dir(requests)) | {"Session"}
     with pytest.raises(AttributeError):
         requests.nothing  # noqa: B018
+
+
+def test_none_may_forbid_calls():
+    """J7: with and without tools; an answer that is constrained cannot become a call in any case."""
+    for body in ({"tools": [WEATHER], "tool_choice": "none"}, {"tool_choice": "none"}):
+        assert chat(body, VOCABULARY, "hermes").is_free
+        constraint = chat(body, VOCABULARY, "hermes", tool_options={"bar_calls": True})
+        assert constraint.kind == "none" and not constraint.is_free
+        assert constraint.accepts("No call.") and not constraint.accepts("<tool_call>")
+        session = constraint.session()
+        assert not session.allows(VOCABULARY.control_id("<tool_call>")) and session.accept_bytes(b"Hm.")
+    body = {"response_format": {"type": "json_object"}, "tool_choice": "none"}
+    assert chat(body, VOCABULARY, "hermes", tool_options={"bar_calls": True}).accepts("{}")

@@ -35,6 +35,8 @@ def lines(schema: Any, **options: Any) -> dict[str, list[str]]:
         ({"type": ["null", "boolean"], "not": {"const": False}}, ["null, true"]),
         ({"enum": []}, ["nothing satisfies it"]),
         ({"type": "array", "minItems": 2, "maxItems": 2}, ["array of 2 items"]),
+        ({"type": "array", "uniqueItems": True}, ["array without repeats"]),
+        ({"type": "array", "not": {"uniqueItems": True}, "maxItems": 3}, ["array of 2 to 3 items with a repeat"]),
     ],
 )
 def test_values(schema: Any, expected: list[str]) -> None:

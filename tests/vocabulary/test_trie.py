@@ -8,6 +8,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from constrain.vocabulary.byte_classes import CLASS_OF, ILL_FORMED, WELL_FORMED
 from constrain.vocabulary.trie import Trie, build_trie
 
 
@@ -53,3 +54,36 @@ def test_nothing_at_all() -> None:
 def test_long_shared_prefixes() -> None:
     tokens = [b" " * n for n in range(400, 0, -1)] + [b" " * 300 + b"x", b" " * 300]
     check(build_trie(*arrays(tokens), range(len(tokens))), tokens, list(range(len(tokens))))
+
+
+PIECES = st.sampled_from(
+    [b"a", b"G", b"7", b'"', b" ", b"\n", b"\x01", "\u00e9".encode(), "\u65e5".encode(), "\U0001f600".encode()]
+)
+CUTS = st.sampled_from([b"\xc3", b"\xe6\x97", b"\xa9", b"\xff", b"\xed\xa0\x80", b"\xe0\x80\x80", b"\xf4\x90\x80\x80"])
+SPELLED = st.lists(st.lists(PIECES | PIECES | CUTS, min_size=1, max_size=5).map(b"".join), max_size=12)
+
+
+@settings(deadline=None, max_examples=300)
+@given(SPELLED)
+def test_classes_tell_what_is_below(tokens: list[bytes]) -> None:
+    """What begins at a node, a boundary of characters, is well formed exactly when no class says otherwise."""
+    trie = build_trie(*arrays(tokens), range(len(tokens)))
+    paths = sorted({t[:n] for t in tokens for n in range(1, len(t) + 1)})
+    for node, path in enumerate(paths):
+        try:
+            path[:-1].decode()
+        except UnicodeDecodeError:
+            continue  # the node's byte goes on with a character
+        rests = [t[len(path) - 1 :] for t in tokens if t.startswith(path)]
+        found = {k for k in range(63) if int(trie.classes[node]) >> k & 1}
+        assert {int(CLASS_OF[b]) for rest in rests for b in rest if b < 128} == found - {WELL_FORMED, ILL_FORMED}
+        assert all(utf8(rest) for rest in rests) == (ILL_FORMED not in found)
+        if ILL_FORMED not in found:
+            assert (WELL_FORMED in found) == any(not rest.isascii() for rest in rests)
+
+
+def utf8(data: bytes) -> bool:
+    try:
+        return bool(data.decode())
+    except UnicodeDecodeError:
+        return False

@@ -105,7 +105,7 @@ def test_counters_start_where_they_are_told() -> None:
 
 def test_values_that_only_some_formats_write_differently() -> None:
     arguments = {"b": None, "A": 1e-07, "a": -0.0, "s": ""}
-    assert '{A:1e-07,a:-0.0,b:null,s:<|"|><|"|>}' in render_call("gemma4", "f", arguments)
+    assert '{A:1.0e-07,a:-0.0,b:null,s:<|"|><|"|>}' in render_call("gemma4", "f", arguments)
     assert "<parameter=s>\n\n</parameter>\n" in render_call("qwen3_coder", "f", arguments)
     assert 'key="a&amp;&quot;"' in render_call("kimi_k3", "f", {'a&"': 1})
     assert 'type="boolean"<|sep|>true<' in render_call("kimi_k3", "f", {"a": True})

@@ -281,6 +281,44 @@ def test_none_never_begins_a_call(choice) -> None:
     assert is_idle(scene) and scene.matcher.is_accepting()
 
 
+@pytest.mark.parametrize("tools", [[WEATHER], []])
+@pytest.mark.parametrize("wire", ["qwen", "deepseek_v31", "kimi_k2", "gemma4", "mistral_v11", "harmony", "kimi_k3"])
+def test_none_may_forbid_what_begins_a_call(wire: str, tools) -> None:
+    """J7: no token that begins a call, whatever was written; the rest of the reply is free."""
+    scene = Scene(wire, tools, "", tool_choice="none", bar_calls=True)
+    openers = [mark.text for one in scene.automaton.wires for mark in one.openers]
+    texts = ["", "Hm", "Well.\n"] if wire not in ("harmony", "kimi_k3") else [""]
+    for text in texts:
+        after = Scene(wire, tools, text, tool_choice="none", bar_calls=True)
+        for opener in openers:
+            assert not Scene(wire, tools, text, tool_choice="none", bar_calls=True).takes(opener), (text, opener)
+            assert not scene.automaton.accepts(text + opener)
+        assert mask_of(after.matcher)
+        forked = after.matcher.fork()
+        assert [t for t in sorted(mask_of(after.matcher)) if not forked.allows(t)] == []
+    if wire not in ("harmony", "kimi_k3"):
+        assert scene.automaton.accepts("Hm.") and scene.takes("Hm.") and scene.matcher.is_accepting()
+    free = Scene(wire, tools, "", tool_choice="none")
+    assert is_idle(free)
+
+
+def test_none_may_forbid_calls_in_formats_in_which_every_message_has_a_header() -> None:
+    automaton = Scene("harmony", [WEATHER], "", tool_choice="none", bar_calls=True).automaton
+    thought, answer = "<|channel|>analysis<|message|>Hm.<|end|>", "<|start|>assistant<|channel|>final<|message|>Yes."
+    assert automaton.accepts(thought + answer) and automaton.accepts(answer.removeprefix("<|start|>assistant"))
+    assert not automaton.accepts("<|channel|>commentary to=functions.get_weather<|message|>{}")
+
+
+def test_none_may_forbid_the_text_of_an_opener() -> None:
+    options = {"tool_choice": "none", "bar_calls": True, "text_arming": True}
+    vocabulary = constrain.Vocabulary.from_tokens([bytes([b]) for b in range(256)], {"<eos>": 256}, [256])
+    automaton = constrain.compile_tools([WEATHER], vocabulary, "qwen", **options)
+    matcher = automaton.matcher()
+    assert matcher.accept_bytes(b"a <tool_call") and not matcher.allows(ord(">")) and matcher.allows(ord(" "))
+    assert matcher.accept_bytes(b" >") and matcher.is_accepting()
+    assert automaton.accepts("a <tool_call >") and not automaton.accepts("a <tool_call>")
+
+
 def test_at_most_one_call() -> None:
     for options in ({"parallel": False}, {"tool_choice": {"type": "auto", "disable_parallel_tool_use": True}}):
         scene = Scene("qwen", [WEATHER], JSON_CALL + "\nthen ", **options)
