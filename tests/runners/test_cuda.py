@@ -20,7 +20,7 @@ def run(*arguments, **environment):
         [sys.executable, *arguments],
         capture_output=True,
         text=True,
-        timeout=900,
+        timeout=1800,
         cwd=TESTS.parent,
         env={**os.environ, **environment},
     )
