@@ -71,10 +71,9 @@ def _apply_numpy(logits: NDArray[Any], bitmask: NDArray[np.int32], indices: Sequ
         raise ArgumentError("logits must be writable")
     for row in range(len(table)) if indices is None else _rows(indices, len(table)):
         packed = np.ascontiguousarray(masks[row]).view(np.uint8)
-        allowed = np.zeros(width, bool)
         bits = np.unpackbits(packed, bitorder="little")[:width]
-        allowed[: len(bits)] = bits
-        table[row, ~allowed] = -np.inf
+        np.copyto(table[row, : len(bits)], -np.inf, where=bits == 0, casting="unsafe")
+        table[row, len(bits) :] = -np.inf
 
 
 def _apply_torch(logits: Any, bitmask: Any, indices: Sequence[int] | None) -> None:
