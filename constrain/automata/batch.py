@@ -48,7 +48,7 @@ def fill_batch(
         together = [i for i, m in enumerate(matchers) if m._in_engine]
         fill_batch([matchers[i] for i in together], array, places[together].tolist(), threads)
         return
-    descriptors = np.array([m._desc.ctypes.data for m in matchers], np.int64)
+    descriptors = np.array([m._desc[at.E_SELF] for m in matchers], np.int64)
     statuses: NDArray[np.int32] = np.zeros(len(matchers), np.int32)
     if threads is None or threads < 2 or len(matchers) < 2:
         kernels.fill_many(descriptors, array, places, statuses)
