@@ -1,12 +1,12 @@
-"""Many matchers in one kernel call, optionally split over threads."""
+"""Many matchers in one kernel call, optionally shared with other threads: each takes the next matcher when it is done
+with one, and the caller works, too, so that a batch of masks that are all at hand waits for nobody."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import lru_cache
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -23,15 +23,16 @@ def fill_batch(
     matchers: Sequence[Matcher], bitmask: Any, rows: Sequence[int] | None = None, threads: int | None = None
 ) -> None:
     """See `constrain.fill_next_token_bitmasks`."""
-    if not matchers:
+    count = len(matchers)
+    if not count:
         return
-    places = np.arange(len(matchers)) if rows is None else np.asarray(rows, np.int64)
-    if len(places) != len(matchers):
-        raise ValueError(f"{len(matchers)} matchers but {len(places)} rows")
-    if len({id(m) for m in matchers}) != len(matchers):
+    places = np.arange(count) if rows is None else np.asarray(rows, np.int64)
+    if len(places) != count:
+        raise ValueError(f"{count} matchers but {len(places)} rows")
+    if len(set(map(id, matchers))) != count:
         raise ValueError("a matcher occurs twice in the batch; fork() it")
-    array = mask_array(bitmask, max(m._index.words for m in matchers))
-    if len(places) and (places.min() < 0 or places.max() >= len(array)):
+    array = mask_array(bitmask, max([m._index.words for m in matchers]))
+    if places.min() < 0 or places.max() >= len(array):
         raise IndexError(f"rows {places.min()}..{places.max()} of a bitmask with {len(array)} rows")
     apart = [i for i, m in enumerate(matchers) if not m._in_engine]
     if apart:
@@ -40,19 +41,17 @@ def fill_batch(
         together = [i for i, m in enumerate(matchers) if m._in_engine]
         fill_batch([matchers[i] for i in together], array, places[together].tolist(), threads)
         return
-    descriptors = np.array([m._desc.ctypes.data for m in matchers], np.int64)
-    statuses: NDArray[np.int32] = np.zeros(len(matchers), np.int32)
-    if threads is None or threads < 2 or len(matchers) < 2:
-        kernels.fill_many(descriptors, array, places, statuses)
-    else:
-        cuts = np.linspace(0, len(matchers), min(threads, len(matchers)) + 1).astype(int)
-        parts = [slice(a, b) for a, b in pairwise(cuts)]
-        jobs = [
-            _pool(threads, os.getpid()).submit(kernels.fill_many, descriptors[p], array, places[p], statuses[p])
-            for p in parts
-        ]
-        for job in jobs:
-            job.result()
+    statuses: NDArray[np.int32] = np.zeros(count, np.int32)
+    taken: NDArray[np.int64] = np.zeros(1, np.int64)
+    work = (np.array([m._address for m in matchers], np.int64), array, places, statuses, taken)
+    helpers: list[Future[None]] = []
+    if threads is not None:
+        for _ in range(min(threads, count) - 1):
+            helpers.append(_pool(threads - 1, os.getpid()).submit(kernels.fill_many, *work))
+    kernels.fill_many(*work)
+    for helper in helpers:
+        if not helper.cancel():  # one that has not begun yet is not needed any more
+            helper.result()
     for i in np.flatnonzero(statuses != at.OK).tolist():
         matchers[i].fill_next_token_bitmask(array, int(places[i]))
     for matcher, place in zip(matchers, places.tolist(), strict=True):
@@ -62,5 +61,5 @@ def fill_batch(
 
 @lru_cache(maxsize=4)
 def _pool(threads: int, pid: int) -> ThreadPoolExecutor:
-    """Threads that wait for slices of batches; one pool per process, since threads do not survive a fork."""
+    """Threads that help the caller; one pool per process, since threads do not survive a fork."""
     return ThreadPoolExecutor(threads, thread_name_prefix="constrain-fill")
