@@ -1,12 +1,12 @@
-"""Many matchers in one kernel call, optionally split over threads."""
+"""Many matchers in one kernel call, optionally shared with other threads: each takes the next matcher when it is done
+with one, and the caller works, too, so that a batch of masks that are all at hand waits for nobody."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import lru_cache
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -41,6 +41,7 @@ def fill_batch(
     array = mask_array(bitmask, max(m._index.words for m in matchers))
     if len(places) and (places.min() < 0 or places.max() >= len(array)):
         raise ArgumentError(f"rows {places.min()}..{places.max()} of a bitmask with {len(array)} rows")
+    count = len(matchers)
     apart = [i for i, m in enumerate(matchers) if not m._in_engine]
     if apart:
         for i in apart:
@@ -48,19 +49,17 @@ def fill_batch(
         together = [i for i, m in enumerate(matchers) if m._in_engine]
         fill_batch([matchers[i] for i in together], array, places[together].tolist(), threads)
         return
-    descriptors = np.array([m._desc[at.E_SELF] for m in matchers], np.int64)
-    statuses: NDArray[np.int32] = np.zeros(len(matchers), np.int32)
-    if threads is None or threads < 2 or len(matchers) < 2:
-        kernels.fill_many(descriptors, array, places, statuses)
-    else:
-        cuts = np.linspace(0, len(matchers), min(threads, len(matchers)) + 1).astype(int)
-        parts = [slice(a, b) for a, b in pairwise(cuts)]
-        jobs = [
-            _pool(threads, os.getpid()).submit(kernels.fill_many, descriptors[p], array, places[p], statuses[p])
-            for p in parts
-        ]
-        for job in jobs:
-            job.result()
+    statuses: NDArray[np.int32] = np.zeros(count, np.int32)
+    taken: NDArray[np.int64] = np.zeros(1, np.int64)
+    work = (np.array([m._address for m in matchers], np.int64), array, places, statuses, taken)
+    helpers: list[Future[None]] = []
+    if threads is not None:
+        for _ in range(min(threads, count) - 1):
+            helpers.append(_pool(threads - 1, os.getpid()).submit(kernels.fill_many, *work))
+    kernels.fill_many(*work)
+    for helper in helpers:
+        if not helper.cancel():  # one that has not begun yet is not needed any more
+            helper.result()
     for i in np.flatnonzero(statuses != at.OK).tolist():
         matchers[i].fill_next_token_bitmask(array, int(places[i]))
     for matcher, place in zip(matchers, places.tolist(), strict=True):
@@ -78,5 +77,5 @@ def _list_of_matchers(matchers: Any) -> list[Matcher]:
 
 @lru_cache(maxsize=4)
 def _pool(threads: int, pid: int) -> ThreadPoolExecutor:
-    """Threads that wait for slices of batches; one pool per process, since threads do not survive a fork."""
+    """Threads that help the caller; one pool per process, since threads do not survive a fork."""
     return ThreadPoolExecutor(threads, thread_name_prefix="constrain-fill")

@@ -21,7 +21,7 @@ from ..vocabulary.trie import FIELDS, Trie, build_trie
 from . import layout as at
 from .mask_cache import MaskCache, next_cache
 
-__all__ = ["VocabularyIndex", "as_bits", "index_of", "point"]
+__all__ = ["VocabularyIndex", "address_of", "as_bits", "index_of", "point"]
 
 NEVER, WANTED = -1, -2
 SLOTS = 512
@@ -206,8 +206,13 @@ def _made(vocabulary: Vocabulary) -> VocabularyIndex:
 
 def point(desc: NDArray[np.int64], place: int, array: NDArray[Any]) -> None:
     """Write the address and the size of an array to a place of a descriptor."""
-    desc[place] = array.__array_interface__["data"][0]
+    desc[place] = address_of(array)
     desc[place + 1] = array.size
+
+
+def address_of(array: NDArray[Any]) -> int:
+    """Of its first element. Its `ctypes.data` says so, too, but takes longer and leaves garbage."""
+    return array.__array_interface__["data"][0]  # type: ignore[no-any-return]
 
 
 def as_bits(tokens: NDArray[np.int32], words: int) -> NDArray[np.int32]:

@@ -10,7 +10,7 @@ from .._jit import compile_beside
 from ._kernel import kernel
 from .layout import E_OPERATE, E_OUT, E_SELF, E_SIZE
 from .operations import ACCEPT, CAN_END, ENDS, FILL, FORCED, HASH, INSIDE, READ, UNDO
-from .views import address_of_row, call_native, view_i64
+from .views import address_of, address_of_row, call_native, take_one, view_i64
 
 wait = compile_beside(f"{__package__}.native_operate", f"{__package__}.operations")
 from .native_advance import ADDRESS as ADVANCE  # noqa: E402
@@ -48,10 +48,15 @@ def fill(desc, bitmask, row):
     return call_native(desc[E_OPERATE], desc[E_SELF], FILL, 0, 0)
 
 
-@kernel("O B O M -> v", entry=True)
-def fill_many(descriptors, bitmask, rows, statuses):
-    """FILL for every descriptor address in `descriptors` (int64[n]), into bitmask[rows[i]]; statuses int32[n]."""
-    for i in range(len(descriptors)):
+@kernel("O B O M O -> v", entry=True)
+def fill_many(descriptors, bitmask, rows, statuses, taken):
+    """FILL for every descriptor address in `descriptors` (int64[n]), into bitmask[rows[i]]; statuses int32[n].
+
+    taken (int64[1]): how many have been begun. Threads that are given the same arrays share the work."""
+    count = address_of(taken)
+    i = take_one(count)
+    while i < len(descriptors):
         desc = view_i64(descriptors[i], E_SIZE)
         desc[E_OUT], desc[E_OUT + 1] = address_of_row(bitmask, rows[i]), bitmask.shape[1]
         statuses[i] = call_native(desc[E_OPERATE], desc[E_SELF], FILL, 0, 0)
+        i = take_one(count)

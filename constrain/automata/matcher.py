@@ -14,7 +14,7 @@ from ..vocabulary import TEXT_BYTES
 from . import kernels
 from . import layout as at
 from .compiled import Grammar
-from .index import index_of, point
+from .index import address_of, index_of, point
 from .ready import make_ready_mask
 from .stepper import Stepper
 from .walks import H_SIZE, W_SIZE
@@ -200,7 +200,7 @@ class Matcher(Stepper):
             return True
         array = np.frombuffer(data, np.uint8).copy()
         while True:
-            self._desc[at.E_DATA : at.E_DATA + 2] = array.ctypes.data, len(array)
+            self._desc[at.E_DATA : at.E_DATA + 2] = address_of(array), len(array)
             status = kernels.operate(self._desc, kernels.READ, 0, 0)
             if status == at.OK:
                 return True
@@ -354,7 +354,7 @@ class Matcher(Stepper):
         """Key under which it is kept that a value counts in the tight array at that address; b"": that all are kept."""
         data = np.frombuffer(value, np.uint8)
         while True:
-            self._desc[at.E_DATA : at.E_DATA + 2] = data.ctypes.data, len(data)
+            self._desc[at.E_DATA : at.E_DATA + 2] = address_of(data), len(data)
             key = int(kernels.operate(self._desc, kernels.HASH, frame, 0))
             if key:
                 return key
@@ -380,7 +380,7 @@ class Matcher(Stepper):
             point(desc, place, array)
         desc[at.E_THREADS] = self.grammar.limits.max_threads
         desc[at.E_ADVANCE], desc[at.E_OPERATE] = kernels.ADVANCE, kernels.OPERATE
-        desc[at.E_SELF] = desc.ctypes.data
+        desc[at.E_SELF] = self._address = address_of(desc)
         desc[at.E_GRAMMAR] = self.grammar.program.number
         self._use_heap()
         self._use_buffers()
@@ -412,7 +412,7 @@ class Matcher(Stepper):
 
     def _describe_verdicts(self) -> None:
         """Say whether some array compares its items, and where answers about such arrays are."""
-        address, arena = self._verdict_table.ctypes.data, self._arena
+        address, arena = address_of(self._verdict_table), self._arena
         arena[at.A_COMPARES] = bool(self.grammar.program.comparing)
         arena[at.A_VERDICTS : at.A_VERDICTS + 3] = address & 0x7FFFFFFF, address >> 31, len(self._verdict_table)
 
@@ -464,7 +464,8 @@ def fill_next_token_bitmasks(
 ) -> None:
     """Fill one row per matcher in one call that does not hold the GIL.
 
-    rows: row of each matcher, 0, 1, 2 … by default. threads: split the batch over so many threads.
+    rows: row of each matcher, 0, 1, 2 … by default. threads: let so many threads share the batch, the
+    caller's among them, which pays where masks must be made and not only copied.
     The matchers must be distinct objects.
     """
     from .batch import fill_batch

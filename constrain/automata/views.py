@@ -14,7 +14,7 @@ from typing import Any
 
 import numba
 
-__all__ = ["address_of_row", "call_native", "fence", "ints", "octets", "register", "take_one", "view_i64"]
+__all__ = ["address_of", "address_of_row", "call_native", "fence", "ints", "octets", "register", "take_one", "view_i64"]
 
 _functions: dict[int, Callable[..., Any]] = {}
 
@@ -41,6 +41,9 @@ if numba.config.DISABLE_JIT:
 
     def octets(desc, place):
         return _view(ctypes.c_uint8, "B", desc[place], desc[place + 1])
+
+    def address_of(array):
+        return array.ctypes.data
 
     def address_of_row(table, row):
         return table.ctypes.data + row * table.strides[0]
@@ -106,6 +109,15 @@ else:
             return _array(context, builder, kind, *args)
 
         return kind(types.int64, types.int64), generate
+
+    @intrinsic
+    def address_of(typingctx, array):
+        """Address of the first element of an array."""
+
+        def generate(context, builder, signature, args):
+            return builder.ptrtoint(context.make_array(signature.args[0])(context, builder, args[0]).data, _I64)
+
+        return types.int64(array), generate
 
     @intrinsic
     def address_of_row(typingctx, table, row):
