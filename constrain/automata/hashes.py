@@ -39,7 +39,7 @@ from .layout import (
     NODE,
     O_MAX,
     O_MIN,
-    O_WORDS,
+    O_REGISTERS,
     PARENT,
     R_HASH,
     R_REGS,
@@ -106,7 +106,7 @@ def registers_hash(P, A, node, regs):
             return 0
         h = mix(mix(7, clipped(A[regs + G_COUNT], P[shape + O_MIN], P[shape + O_MAX])), A[regs + G_KEY])
         h = mix(mix(h, A[regs + G_MISSING]), A[regs + G_EXTRA])
-        for k in range(P[shape + O_WORDS]):
+        for k in range(P[shape + O_REGISTERS]):
             h = mix(h, A[regs + G_BITS + k])
         return h | 1
     if kind == SHAPE_ARRAY:

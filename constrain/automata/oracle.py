@@ -18,6 +18,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..languages.dfa import DFA
+from .diagrams import completable, options
 from .grammar import (
     SYMBOL,
     ArrayShape,
@@ -32,14 +33,13 @@ from .grammar import (
     Skin,
     Space,
     Union,
-    Variant,
     resolve,
 )
 
 if TYPE_CHECKING:
     from .values import Values
 
-__all__ = ["Items", "Members", "Oracle", "Thread", "callee", "children", "key_lexeme", "nullable", "value_of"]
+__all__ = ["Items", "Members", "Oracle", "Thread", "callees", "children", "key_lexeme", "nullable", "value_of"]
 
 BLANKS = b" \t\n\r"
 QUOTE, BACKSLASH = ord('"'), ord("\\")
@@ -47,14 +47,16 @@ SHORT_ESCAPES = {ord(k): ord(v) for k, v in zip('"\\/bfnrt', '"\\/\b\f\n\r\t', s
 _CONTINUATIONS = bytes(range(0x80, 0xC0))
 _LATELY = 256
 _MOST_DIGITS = 4000  # of an exponent
-_OTHER = b"\xff"  # stands for an additional key: no text
 HEX = frozenset(b"0123456789abcdefABCDEF")
 
 
 class Members(NamedTuple):
-    """Registers of an object frame: keys in the order they were emitted, and the one whose value comes next."""
+    """Registers of an object frame: keys in the order they were emitted, the last one perhaps without its value yet; if
+    it has a diagram, also the option of each value.
+    """
 
     emitted: tuple[bytes, ...] = ()
+    chosen: tuple[int, ...] = ()
 
 
 class Items(NamedTuple):
@@ -227,9 +229,9 @@ class Oracle:
             parent = parent._replace(registers=Items(begun, (*values, value)))
         if isinstance(thread.node, _KeyLexeme):
             key, (shape, members) = thread.text.content, parent.object
-            if key not in _allowed_keys(shape, members, [key], parent.layout_state.pending):
+            if key not in _allowed_keys(shape, members, [key]):
                 return
-            parent = parent._replace(registers=Members((*members.emitted, key)))
+            parent = parent._replace(registers=members._replace(emitted=(*members.emitted, key)))
         yield parent
 
     # One step with input ---------------------------------------------------------------------------------------------
@@ -265,14 +267,10 @@ class Oracle:
             yield thread._replace(position=Place(thread.place.state, blanks, newlines))
 
     def _call(self, thread: Thread, call: Call, byte: int) -> Iterator[Thread]:
-        node, after = callee(thread, call)
-        if node is None:
-            return
-        caller = self._enter_state(after, call.returns)
-        if caller is not None and call.select is Select.VALUE and not _can_meet(caller):
-            return
-        if caller is not None:
-            yield from self._enter(node, byte, caller)
+        for node, after in callees(thread, call):
+            caller = self._enter_state(after, call.returns)
+            if caller is not None:
+                yield from self._enter(node, byte, caller)
 
     def _enter(self, node: Node, byte: int, parent: Thread) -> Iterator[Thread]:
         """All ways to start `node`, called by `parent`, with `byte`."""
@@ -353,7 +351,7 @@ class Oracle:
         """Whether some word of the lexeme starts with `content`; for keys, some key that may be emitted now."""
         node = thread.lexeme
         if isinstance(node, _KeyLexeme):
-            return _key_viable(*thread.caller.object, content, thread.caller.layout_state.pending)
+            return _key_viable(*thread.caller.object, content)
         if any(word.startswith(content) for word in node.words):
             return True
         return _dfa_viable(node.dfa, content, node.min_chars, node.max_chars)
@@ -436,20 +434,27 @@ def nullable(node: Node) -> bool:
     return isinstance(node, Frame) and node.layout.states[0].final
 
 
-def callee(thread: Thread, call: Call) -> tuple[Node | None, Thread]:
-    """The node that `call` calls for the thread's registers (None: none may follow), and the caller afterwards."""
-    if call.select is Select.NODE:
-        return call.node, thread
-    if call.select is Select.ITEM:
+def callees(thread: Thread, call: Call) -> Iterator[tuple[Node, Thread]]:
+    """The nodes that `call` can call for the thread's registers, each with the caller afterwards."""
+    if call.node is not None and call.select is Select.NODE:
+        yield call.node, thread
+    elif call.select is Select.ITEM:
         shape, (begun, values, _) = thread.array
-        if call.node is None and not _may_continue(thread):
-            return None, thread
-        item = call.node or (shape.prefix[begun] if begun < len(shape.prefix) else shape.rest)
-        return item, thread._replace(registers=Items(begun + 1, values, b"" if shape.unique else None))
-    members, (emitted,) = thread.object
-    if call.select is Select.KEY:
-        return key_lexeme(members), thread
-    return _value(members, emitted[-1], call.variant), thread
+        if call.node is not None or _may_continue(thread):
+            item = call.node or (shape.prefix[begun] if begun < len(shape.prefix) else shape.rest)
+            assert item is not None
+            yield item, thread._replace(registers=Items(begun + 1, values, b"" if shape.unique else None))
+    elif call.select is Select.KEY:
+        yield key_lexeme(thread.object[0]), thread
+    else:
+        shape_, members = thread.object
+        for node, option in options(shape_, members.emitted[-1]):
+            if shape_.diagram is None:
+                yield node, thread
+                continue
+            after = members._replace(chosen=(*members.chosen, option))
+            if completable(shape_, after):
+                yield node, thread._replace(registers=after)
 
 
 def children(node: Node) -> Iterator[Node]:
@@ -460,9 +465,10 @@ def children(node: Node) -> Iterator[Node]:
     elif isinstance(node, Frame):
         yield from (resolve(c.node) for s in node.layout.states for c in s.calls if c.node is not None)
         if isinstance(node.shape, ObjectShape):
-            tables: tuple[ObjectShape | Variant, ...] = (node.shape, *node.shape.variants)
-            for table in tables:
-                yield from (resolve(v) for v in (*table.values, *table.extra_values) if v is not None)
+            yield from (resolve(v) for v in (*node.shape.values, *node.shape.extra_values) if v is not None)
+            if node.shape.diagram is not None:
+                yield from (resolve(v) for values in node.shape.diagram.options for v in values)
+                yield from (resolve(v) for pairs in node.shape.diagram.others for v, _ in pairs)
         elif isinstance(node.shape, ArrayShape):
             yield from (resolve(v) for v in (*node.shape.prefix, node.shape.rest) if v is not None)
 
@@ -474,8 +480,10 @@ def _may_close(thread: Thread) -> bool:
     if isinstance(thread.frame.shape, ArrayShape):
         shape, (begun, *_) = thread.array
         return begun >= shape.min_items
-    members, (emitted,) = thread.object
-    return len(emitted) >= members.min_members and not _missing(members, emitted)
+    shape_, members = thread.object
+    if len(members.emitted) < shape_.min_members or _missing(shape_, members.emitted):
+        return False
+    return completable(shape_, members, now=True)
 
 
 def _may_continue(thread: Thread) -> bool:
@@ -485,71 +493,11 @@ def _may_continue(thread: Thread) -> bool:
     return _key_viable(*thread.object, b"")
 
 
-def _value(shape: ObjectShape, key: bytes, variant: int) -> Node | None:
-    """The node of the value under `key`, such that it meets the obligations in the bits of `variant`."""
-    table = shape.variants[variant - 1] if variant else shape
-    if key in shape.keys:
-        return table.values[shape.keys.index(key)]
-    assert shape.extra is not None
-    return table.extra_values[shape.extra.label(key)]
-
-
-def _extra_values(shape: ObjectShape, variant: int) -> Sequence[Node | None]:
-    return shape.variants[variant - 1].extra_values if variant else shape.extra_values
-
-
-def _choosable(
-    shape: ObjectShape, registers: Members, key: bytes, values: Sequence[Sequence[Node | None]], pending: int
-) -> bool:
-    """Whether `pending` can still be met after a member with that key and, by what it meets, one of values[variant]."""
-    after = Members((*registers.emitted, key))
-    return any(
-        variant & ~pending == 0
-        and any(value is not None for value in values[variant])
-        and _meetable(shape, after, pending & ~variant)
-        for variant in range(pending + 1)
-    )
-
-
-def _can_meet(thread: Thread) -> bool:
-    """Whether the pending obligations of an object can be met by members that follow."""
-    return not thread.layout_state.pending or _meetable(*thread.object, thread.layout_state.pending)
-
-
-def _meetable(shape: ObjectShape, registers: Members, pending: int, planned: frozenset[object] = frozenset()) -> bool:
-    """Whether `pending` can be met by members that follow, of which `planned` are decided: the first obligation is met
-    by one of its keys, the others by the same or in turn.
-    """
-    if not pending:
-        return True
-    emitted, missing = registers.emitted, _missing(shape, registers.emitted)
-    rank = None if shape.rank is None else dict(zip(shape.keys, shape.rank, strict=True))
-    last = -1 if rank is None else max((rank.get(k, len(rank)) for k in emitted), default=-1)
-    for variant in range(1, pending + 1):
-        if variant & ~pending or not variant & pending & -pending:
-            continue
-        table = shape.variants[variant - 1]
-        choices: list[object] = [
-            key
-            for key, value in zip(shape.keys, table.values, strict=True)
-            if value is not None and key not in emitted and key not in planned and (rank is None or rank[key] > last)
-        ]
-        if shape.extra is not None:
-            choices += [(label, len(planned)) for label, value in enumerate(table.extra_values) if value is not None]
-        for choice in choices:
-            plan = planned | {choice}
-            if len(emitted) + len(missing | plan) <= _most(shape.max_members) and _meetable(
-                shape, registers, pending & ~variant, plan
-            ):
-                return True
-    return False
-
-
 def _missing(shape: ObjectShape, emitted: Iterable[bytes]) -> set[bytes]:
     return {k for k, needed in zip(shape.keys, shape.required, strict=True) if needed} - set(emitted)
 
 
-def _allowed_keys(shape: ObjectShape, registers: Members, candidates: Iterable[bytes], pending: int = 0) -> set[bytes]:
+def _allowed_keys(shape: ObjectShape, registers: Members, candidates: Iterable[bytes]) -> set[bytes]:
     """The candidates that may be emitted next, such that the object can still be completed."""
     emitted, place = registers.emitted, {k: i for i, k in enumerate(shape.keys)}
     missing = _missing(shape, emitted)
@@ -564,10 +512,8 @@ def _allowed_keys(shape: ObjectShape, registers: Members, candidates: Iterable[b
             continue
         if shape.rank is not None and not _in_order(shape, shape.rank, emitted, key, missing):
             continue
-        if pending:
-            values = [[_value(shape, key, variant)] for variant in range(pending + 1)]
-            if not _choosable(shape, registers, key, values, pending):
-                continue
+        if not completable(shape, registers._replace(emitted=(*emitted, key))):
+            continue
         result.add(key)
     return result
 
@@ -593,15 +539,14 @@ def _in_order(
     return len(emitted) + 1 + left >= shape.min_members
 
 
-def _key_viable(shape: ObjectShape, registers: Members, content: bytes, pending: int = 0) -> bool:
+def _key_viable(shape: ObjectShape, registers: Members, content: bytes) -> bool:
     """Whether some key that starts with `content` may be emitted next."""
-    if _allowed_keys(shape, registers, [k for k in shape.keys if k.startswith(content)], pending):
+    if _allowed_keys(shape, registers, [k for k in shape.keys if k.startswith(content)]):
         return True
     if shape.extra is None or (state := _state(shape.extra, content)) < 0:
         return False
-    if pending and not any(
-        _choosable(shape, registers, _OTHER, [[_extra_values(shape, v)[label]] for v in range(pending + 1)], pending)
-        for label in _labels_from(shape.extra, state)
+    if shape.diagram is not None and not any(
+        completable(shape, registers, label=label) for label in _labels_from(shape.extra, state)
     ):
         return False
     emitted, missing = registers.emitted, _missing(shape, registers.emitted)
@@ -738,8 +683,8 @@ def _next_chars(thread: Thread, content: bytes, low: int, high: int) -> Iterator
         # be used up: then one more than there are keys that can be.
         enough = 1
         if isinstance(node, _KeyLexeme):
-            shape, (emitted,) = thread.caller.object
-            enough += len(shape.keys) + len(emitted)
+            shape, members = thread.caller.object
+            enough += len(shape.keys) + len(members.emitted)
         yield from _chars_from(node.dfa, _state(node.dfa, content), low, high, enough)
 
 

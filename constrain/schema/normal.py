@@ -25,12 +25,13 @@ from ..automata.grammar import MANY_LABELS
 from . import numbers as num
 from . import strings as text
 from .algebra import Algebra
+from .diagrams import Diagrams
 from .dialect import ASSERTIONS, Draft
 from .document import Document, Location
 from .emptiness import Emptiness
-from .forms import FALSE, MAX_OBLIGATIONS, NULL, TRUE, Contains, Form, Goal, Items, Kind, Members, Rule
+from .forms import FALSE, NULL, TRUE, Contains, Form, Goal, Items, Kind, Members, Rule
 from .goals import Goals, fields
-from .keys import Choice, Keys
+from .keys import Keys
 from .options import Options
 from .repeats import Repeats
 from .report import Report
@@ -45,7 +46,8 @@ _OBJECT = frozenset(
     "properties patternProperties additionalProperties required minProperties maxProperties propertyNames".split()
 )
 _ARRAY = frozenset("items prefixItems additionalItems minItems maxItems uniqueItems contains".split())
-_BRANCHING = frozenset("anyOf oneOf if not dependencies dependentSchemas dependentRequired".split())
+_DEPENDENCIES = ("dependencies", "dependentRequired", "dependentSchemas")
+_BRANCHING = frozenset(("anyOf", "oneOf", "if", "not", *_DEPENDENCIES))
 _UNEVALUATED = frozenset(("unevaluatedProperties", "unevaluatedItems"))
 
 
@@ -66,6 +68,8 @@ class Normaliser:
         self.emptiness = Emptiness(self)
         self._settling: set[Goal] = set()
         self.keys = Keys(self)
+        self.diagrams = Diagrams(self)
+        self._closed: dict[Members, Members] = {}
         self.worlds = Worlds(self)
         self.repeats = Repeats(self)
         self.root = self.goals.at(document.root)
@@ -165,10 +169,13 @@ class Normaliser:
             form = plain if form is self.anything else self.algebra.meet(form, plain)
         for goal in separate:
             form = self.algebra.meet(form, self.form(goal))
-        for part in joined:
-            keywords = fields(part)
-            if not _BRANCHING.isdisjoint(keywords):
-                form = self._branches(form, part, keywords)
+        branching = [(part, keywords) for part in joined if not _BRANCHING.isdisjoint(keywords := fields(part))]
+        conditionals = sum(
+            sum(len(keywords.get(keyword, ())) for keyword in _DEPENDENCIES) + ("if" in keywords)
+            for _, keywords in branching
+        )
+        for part, keywords in branching:
+            form = self._branches(form, part, keywords, conditionals > 2)
         return form
 
     def _conjuncts(self, location: Location) -> tuple[list[Location], list[Goal]]:
@@ -328,25 +335,26 @@ class Normaliser:
 
     # keywords that branch
 
-    def _branches(self, form: Form, location: Location, keywords: dict[str, Any]) -> Form:
+    def _branches(self, form: Form, location: Location, keywords: dict[str, Any], crowded: bool) -> Form:
+        """crowded: see `Algebra.conditional`."""
         algebra, goals = self.algebra, self.goals
         if "anyOf" in keywords:
             branches = self._leaves(location, len(keywords["anyOf"]))
             if not any(branch is goals.all for branch in branches):
-                form = algebra.join(algebra.meet(form, self.form(branch)) for branch in branches)
+                form = algebra.meet(form, algebra.join(map(self.form, branches)))
         if "oneOf" in keywords:
             options = [self.form(goals.child(location, "oneOf", i)) for i in range(len(keywords["oneOf"]))]
-            options = [algebra.meet(form, option) for option in options]
-            either = algebra.join(options) if self.options.lenient else form
-            form = self._or_refuse(lambda: algebra.exactly_one(options), either, location, "oneOf")
+            base = form
+            either = algebra.join(algebra.meet(form, option) for option in options) if self.options.lenient else form
+            form = self._or_refuse(lambda: algebra.exactly_one(base, options), either, location, "oneOf")
         if "if" in keywords and ("then" in keywords or "else" in keywords):
-            form = self._conditional(form, location, keywords)
+            form = self._conditional(form, location, keywords, crowded)
         if "not" in keywords:
-            unwanted, base = self.form(goals.child(location, "not")), form
-            form = self._or_refuse(lambda: algebra.minus(base, unwanted), base, location, "not")
-        for keyword in ("dependencies", "dependentRequired", "dependentSchemas"):
+            unwanted, whole = self.form(goals.child(location, "not")), form
+            form = self._or_refuse(lambda: algebra.minus(whole, unwanted), whole, location, "not")
+        for keyword in _DEPENDENCIES:
             for key, dependency in keywords.get(keyword, {}).items():
-                form = self.dependency(form, location, keyword, key, dependency)
+                form = self.dependency(form, location, keyword, key, dependency, crowded=crowded)
         return form
 
     def _leaves(self, location: Location, count: int) -> list[Goal]:
@@ -368,7 +376,7 @@ class Normaliser:
                 leaves[goal] = None
         return list(leaves)
 
-    def _conditional(self, form: Form, location: Location, keywords: dict[str, Any]) -> Form:
+    def _conditional(self, form: Form, location: Location, keywords: dict[str, Any], crowded: bool) -> Form:
         goals, algebra = self.goals, self.algebra
         condition = self.form(goals.child(location, "if"))
         then = goals.child(location, "then") if "then" in keywords else goals.all
@@ -376,15 +384,15 @@ class Normaliser:
         if then is otherwise:
             return algebra.meet(form, self.form(then))
 
-        def either() -> Form:
-            with_it = algebra.meet(algebra.meet(form, condition), self.form(then))
-            without = algebra.meet(algebra.minus(form, condition), self.form(otherwise))
-            return algebra.join((with_it, without))
+        branches = self.form(then), self.form(otherwise)
+        return self._or_refuse(
+            lambda: algebra.conditional(form, condition, *branches, crowded=crowded), form, location, "if"
+        )
 
-        return self._or_refuse(either, form, location, "if")
-
-    def dependency(self, form: Form, location: Location, keyword: str, key: str, dependency: Any) -> Form:
-        """Objects without the key, or with it and what it asks for."""
+    def dependency(
+        self, form: Form, location: Location, keyword: str, key: str, dependency: Any, *, crowded: bool = False
+    ) -> Form:
+        """Objects without the key, or with it and what it asks for. crowded: see `Algebra.conditional`."""
         if not form.objects:
             return form
         goals, algebra = self.goals, self.algebra
@@ -394,8 +402,8 @@ class Normaliser:
             asked = self.form(goals.child(location, keyword, key))
             needed = algebra.meet(Form(objects=(Members(required={key: None}),)), asked).objects
         objects: list[Members] = []
+        without = Members(declared={key: goals.none})
         for shape in form.objects:
-            one = Form(objects=(shape,))
             if algebra.member(shape, key) is goals.none:
                 objects.append(shape)
                 continue
@@ -403,9 +411,11 @@ class Normaliser:
             if satisfied:
                 objects.append(shape)
                 continue
-            absent = Form(objects=(Members(declared={key: goals.none}),))
-            objects.extend(algebra.meet(one, absent).objects)
-            objects.extend(algebra.meet(one, Form(objects=needed)).objects)
+            if crowded and key not in shape.required:
+                objects += algebra.tied((shape,), algebra.holds((without, *needed)))
+            else:
+                objects += algebra.meet_objects((shape,), (without,))
+                objects += algebra.meet_objects((shape,), needed)
         return replace(form, objects=algebra._bounded(objects))
 
     # closing
@@ -420,13 +430,13 @@ class Normaliser:
             below: list[Goal] = []
             for members in form.objects:
                 closed = self.closed(members)
-                if closed.some:
-                    self._check_obligations(closed)
-                for key in {**members.declared, **members.required}:
-                    below += self.variants(members, key)
-                if members.some or members.names or any(rule.patterns for rule in members.rules):
-                    choices = self.keys.undeclared(closed, self.emptiness.inhabited)[1]
-                    below += [goal for choice in choices for goal in choice]
+                below += [self.algebra.member(members, key) for key in members.keys]
+                if closed.where:
+                    self._check_kinds(closed)
+                    plan = self.diagrams.of(closed)
+                    below += plan.goals() if plan is not None else ()
+                if members.names or any(rule.patterns for rule in members.rules):
+                    below += [goal for goal, *_ in self.keys.undeclared(closed, self.emptiness.inhabited)[1]]
                 else:
                     below += self.algebra.rest_goals(members)
             for items in form.arrays:
@@ -437,11 +447,6 @@ class Normaliser:
             fresh = [goal for goal in dict.fromkeys(below) if goal not in seen]
             seen.update(fresh)
             stack += reversed(fresh)
-
-    def variants(self, members: Members, key: str) -> Choice:
-        """What the value under a declared key must satisfy, plainly and to meet obligations."""
-        breaking = [self.algebra.breaking(some, key) for some in members.some]
-        return self.keys.variants(self.algebra.member(members, key), breaking)
 
     def settled(self, goal: Goal) -> Form:
         """The form with shapes that a grammar can run. SchemaError for what cannot be, InProgress when it is being
@@ -463,17 +468,13 @@ class Normaliser:
             form if arrays is form.arrays and objects is form.objects else replace(form, arrays=arrays, objects=objects)
         )
 
-    def _check_obligations(self, members: Members) -> None:
-        """Refuse what registers cannot track (see ObjectShape.variants)."""
+    def _check_kinds(self, members: Members) -> None:
+        """Refuse what registers cannot track (see ObjectShape.diagram)."""
         _, choices = self.keys.undeclared(members, self.emptiness.inhabited)
-        reason = ""
-        if len(members.some) > MAX_OBLIGATIONS:
-            reason = f"more than {MAX_OBLIGATIONS} negated rules about undeclared members of one object"
-        elif len(choices) > MANY_LABELS:
-            reason = f"more than {MANY_LABELS} kinds of undeclared members"
-        if reason:
-            places = [place for some in members.some if (place := some.location()) is not None]
-            self.refuse(places[0] if places else self.document.root, "", f"would need, under not or oneOf, {reason}")
+        if len(choices) > MANY_LABELS:
+            places = (place for choice in choices for goal in choice for place in goal.locations())
+            reason = f"would need more than {MANY_LABELS} kinds of undeclared members in an object with conditions"
+            self.refuse(next(places, self.document.root), "", reason)
 
     def closed(self, members: Members) -> Members:
         """With `additional_properties=False`, objects that declare members and say nothing about others have no
@@ -481,12 +482,15 @@ class Normaliser:
         """
         if self.options.additional_properties is not False or members.states_rest or not members.declared:
             return members
-        declared = {
-            **members.declared,
-            **{k: self.algebra.member(members, k) for k in members.required if k not in members.declared},
-        }
-        rules = (*members.rules, Rule((), self.goals.none))
-        return replace(members, declared=declared, rules=rules, states_rest=True, tags=None, undeclared=None)
+        closed = self._closed.get(members)
+        if closed is None:
+            known = dict.fromkeys((*members.declared, *members.required))
+            for atom in self.keys.atoms(members):
+                known.update(dict.fromkeys(atom.declared))
+            declared = {key: self.algebra.member(members, key) for key in known}
+            rules = (*members.rules, Rule((), self.goals.none))
+            closed = self._closed[members] = members.but(declared=declared, rules=rules, states_rest=True)
+        return closed
 
     def _settle(self, shape: Items) -> list[Items]:
         settled: Items | None = replace(shape, contains=(), automaton=None)
