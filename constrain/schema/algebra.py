@@ -36,7 +36,7 @@ class Algebra:
     def __init__(self, goals: Goals, lexicon: Lexicon, numerals: num.Numerals, limits: Limits) -> None:
         self.goals, self.lexicon, self.numerals, self.limits = goals, lexicon, numerals, limits
         self.conditions = Conditions()
-        self._atoms: dict[Members, Members] = {}
+        self._atoms: dict[object, Members] = {}
         self.form: Callable[[Goal], Form]
         self.inhabited: Callable[[Goal], bool]
         self.members_inhabited: Callable[[Members], bool]
@@ -182,11 +182,13 @@ class Algebra:
     def _holds(self, shape: Members) -> Condition:
         if shape.is_free:
             return TRUE
-        plain = shape
-        if shape.where:
-            plain = self._atoms.setdefault(shape, shape.but(where=()))
-        alone = TRUE if plain.is_free else self.conditions.atom(plain)
-        return self.conditions.both((alone, *shape.where))
+        plain = shape if not shape.where else shape.but(where=())
+        if plain.is_free:
+            return self.conditions.both(shape.where)
+        said = (
+            tuple(plain.declared.items()), plain.rules, plain.names, frozenset(plain.required), plain.low, plain.high
+        )  # fmt: skip
+        return self.conditions.both((self.conditions.atom(self._atoms.setdefault(said, plain)), *shape.where))
 
     def tied(self, shapes: Iterable[Members], condition: Condition) -> tuple[Members, ...]:
         """The shapes under one more condition."""

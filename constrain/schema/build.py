@@ -191,14 +191,14 @@ class Builder:
         order, extra, choices = normaliser.keys.resolved(members)
         plan = self._plan(members)
         together = frozenset(() if plan is None else plan.keys)
-        possible = {key: inhabited(choice[0]) for key, choice in order.items()}
+        possible = {key: inhabited(goal) for key, goal in order.items()}
         for key, options in zip(plan.keys, plan.options, strict=True) if plan is not None else ():
             possible[key] = bool(options)
         rank = {key: i for i, key in enumerate(order)}
         kept = sorted((k for k in order if possible[k] or extra is not None), key=str.encode)
         shape = ObjectShape(
             tuple(key.encode() for key in kept),
-            tuple((_DECIDED if key in together else value(order[key][0])) if possible[key] else None for key in kept),
+            tuple((_DECIDED if key in together else value(order[key])) if possible[key] else None for key in kept),
             tuple(key in members.required for key in kept),
             tuple(rank[key] for key in kept) if self.ordered else None,
             extra,
@@ -209,7 +209,7 @@ class Builder:
             None if plan is None else _diagram(plan, kept, value),
         )
         if normaliser.repeats.met:
-            shape.endless = tuple(key not in together and normaliser.repeats.endless(order[key][0]) for key in kept)
+            shape.endless = tuple(key not in together and normaliser.repeats.endless(order[key]) for key in kept)
         return shape
 
     def _plan(self, members: Members) -> Plan | None:

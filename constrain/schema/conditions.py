@@ -23,6 +23,13 @@ class Condition:
     def __init__(self, kind: str, parts: tuple[Any, ...]) -> None:
         self.kind, self.parts = kind, parts
 
+    def all_parts(self) -> Iterator[Condition]:
+        """Itself and all conditions in it."""
+        yield self
+        if self.kind != "is":
+            for part in self.parts:
+                yield from part.all_parts()
+
     def __repr__(self) -> str:
         return f"({self.kind} {' '.join(map(repr, self.parts))})"
 

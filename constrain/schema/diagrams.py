@@ -238,22 +238,23 @@ class _Drawing:
             counted.append(len(known))
             known = [*known, where[-1].parts[0]]
         self.atoms = known
-        place = {atom: i for i, atom in enumerate(known)}
         bounds = [known[i] for i in counted]
         self.most = max((max(b.low, 0 if b.high is None else b.high + 1) for b in bounds), default=0)
         self.late = frozenset(counted) | {
             i for choice in choices for i, wanted in enumerate(choice[1:]) if self._matters(choice[0], wanted)
         }
-        self.asked: dict[str, list[int]] = {}
-        for key, choice in self.order.items():
-            asked = [
-                i
-                for i, wanted in enumerate(choice[1:])
-                if key in known[i].required or self._matters(choice[0], wanted)
-            ]
-            if asked or counted:
-                self.asked[key] = asked
-        self.keys = self._ordered(hubs)
+        self.asked: dict[str, dict[int, Goal]] = {key: {} for key in self.order} if counted else {}
+        """Per key the atoms that it can decide, and what they want its value to be."""
+        member = normaliser.algebra.member
+        for i, atom in enumerate(known):
+            for key in self.order if atom.rules or atom.names else atom.keys:
+                if key in self.order:
+                    wanted = member(atom, key)
+                    if key in atom.required or self._matters(self.order[key], wanted):
+                        self.asked.setdefault(key, {})[i] = wanted
+        self.place = {atom: i for i, atom in enumerate(known)}
+        self.spoken: dict[Condition, frozenset[int]] = {}
+        self.keys = self._ordered(where, hubs)
         level = {key: n for n, key in enumerate(self.keys)}
         self.last = [-1] * len(known)
         first = [len(self.keys)] * len(known)
@@ -261,8 +262,6 @@ class _Drawing:
             for i in asked:
                 self.last[i] = max(self.last[i], level[key])
                 first[i] = min(first[i], level[key])
-        self.spoken: dict[Condition, frozenset[int]] = {}
-        self.place = place
         decided = {known[i]: True for i in range(len(known)) if self.last[i] < 0 and i not in self.late}
         memo: dict[Condition, Condition] = {}
         self.starting: list[list[Condition]] = [[] for _ in range(len(self.keys) + 1)]
@@ -282,34 +281,46 @@ class _Drawing:
             found = self.spoken[condition] = frozenset(self.place[atom] for atom in atoms(condition))
         return found
 
-    def _ordered(self, hubs: bool) -> list[str]:
-        """The keys in the order of the levels."""
-        asked = {key: frozenset(found) for key, found in self.asked.items()}
-        left: dict[str, int] = {}
-        count = [0] * len(self.atoms)
-        for key, found in asked.items():
-            left[key] = sum(self.diagrams.listed(goal) is not None for goal in self.order[key][1:])
+    def _ordered(self, where: list[Condition], hubs: bool) -> list[str]:
+        """The keys in the order of the levels: such that few parts of conditions are open at a time, those that were
+        looked at and not decided. hubs: keys of more than two conditions come first.
+        """
+        naming: dict[int, list[str]] = {}
+        for key, found in self.asked.items():
             for i in found:
-                count[i] += 1
+                naming.setdefault(i, []).append(key)
+        parts: dict[str, set[Condition]] = {key: set() for key in self.asked}
+        left: dict[Condition, int] = {}
+        for part in dict.fromkeys(part for condition in where for part in condition.all_parts()):
+            keys = {key for i in self._speaks(part) for key in naming.get(i, ())}
+            left[part] = len(keys)
+            for key in keys:
+                parts[key].add(part)
+        tops = frozenset(where)
+        weight = {
+            key: (len(parts[key] & tops), sum(self.diagrams.listed(goal) is not None for goal in wanted.values()))
+            for key, wanted in self.asked.items()
+        }
+        hub = {key: count if hubs and count > 2 else 0 for key, (count, _) in weight.items()}
+        opened: set[Condition] = set()
+
+        def worth(key: str) -> tuple[int, int, int, int, int]:
+            found = parts[key]
+            begun = len(found & opened)
+            opens = len(found) - begun
+            closes = sum(left[part] == 1 for part in found)
+            return hub[key], closes - opens, begun, len(found), weight[key][1]
+
         placed: list[str] = []
-        opened: set[int] = set()
-
-        def worth(key: str) -> tuple[int, int, int]:
-            found = asked[key]
-            closes = sum(count[i] == 1 for i in found)
-            opens = len(found - opened)
-            if hubs:
-                return len(found) + left[key], closes - opens, closes
-            return closes - opens, len(found), left[key]
-
-        while left:
+        waiting = dict.fromkeys(parts)
+        while waiting:
             check_time()
-            best = max(left, key=worth)
-            del left[best]
+            best = max(waiting, key=worth)
+            del waiting[best]
             placed.append(best)
-            opened |= asked[best]
-            for i in asked[best]:
-                count[i] -= 1
+            opened |= parts[best]
+            for part in parts[best]:
+                left[part] -= 1
         return placed
 
     def drawn(self, most: int) -> Plan | None:
@@ -353,7 +364,7 @@ class _Drawing:
         """(goal of the value, None where there is none; what is left), for one node."""
         speaks = frozenset[int]().union(*map(self._speaks, conditions))
         asked = [i for i in self.asked[key] if i in speaks]
-        given, goals = self.order[key][0], self.goals
+        given, goals = self.order[key], self.goals
         done = {self.atoms[i]: True for i in asked if self.last[i] == n and i not in self.late}
         if key not in self.members.required:
             verdicts = {**done, **{self.atoms[i]: False for i in asked if key in self.atoms[i].required}}
@@ -362,7 +373,7 @@ class _Drawing:
                 yield None, (after, count)
         if given is goals.none:
             return
-        wants = {i: self.order[key][1 + i] if 1 + i < len(self.order[key]) else goals.all for i in asked}
+        wants = {i: self.asked[key][i] for i in asked}
         broken = {self.atoms[i]: False for i, goal in wants.items() if goal is goals.none}
         telling = tuple(
             dict.fromkeys(goal for goal in wants.values() if goal is not goals.none and self._matters(given, goal))

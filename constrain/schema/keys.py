@@ -39,34 +39,28 @@ class Keys:
         """The shapes that the conditions of a shape speak of."""
         return list(dict.fromkeys(atom for condition in members.where for atom in atoms(condition)))
 
-    def resolved(self, members: Members) -> tuple[dict[str, Choice], DFA | None, list[Choice]]:
-        """(the keys that are told apart by name, with their choices; the automaton of the others; its choices).
+    def resolved(self, members: Members) -> tuple[dict[str, Goal], DFA | None, list[Choice]]:
+        """(the keys that are told apart by name, with their goals; the automaton of the others; its choices).
 
         Of conditions other keys must be more than an output has members, so few undeclared ones are told apart too.
         """
         normaliser = self.normaliser
         extra, choices = self.undeclared(members, normaliser.emptiness.inhabited)
-        asking = self.atoms(members)
-        order: dict[str, Choice] = {}
-        for atom in (members, *asking):
-            for key in (*atom.declared, *atom.required):
+        order: dict[str, Goal] = {}
+        for shape in (members, *self.atoms(members)):
+            for key in (*shape.declared, *shape.required):
                 if key not in order and encodable(key):
-                    order[key] = self.choice(members, asking, key)
+                    order[key] = normaliser.algebra.member(members, key)
         if extra is not None and extra is not ANY_STRING and extra is not normaliser.lexicon.keys:
             finite = words(extra, MOST_KEYS + len(order))
             if finite is not None:
                 for word in finite:
-                    order.setdefault(word.decode(), choices[extra.label(word)])
+                    order.setdefault(word.decode(), choices[extra.label(word)][0])
                 return order, None, []
         if members.where and extra is not None:
             for key, label in self._few(extra, choices).items():
-                order.setdefault(key, choices[label])
+                order.setdefault(key, choices[label][0])
         return order, extra, choices
-
-    def choice(self, members: Members, asking: list[Members], key: str) -> Choice:
-        """The choice of a key."""
-        member = self.normaliser.algebra.member
-        return tuple(member(shape, key) for shape in (members, *asking))
 
     def undeclared(self, members: Members, alive: Callable[[Goal], bool]) -> tuple[DFA | None, list[Choice]]:
         """(automaton, choices): keys labelled with an index into choices, all of them alive; None when there is no such
