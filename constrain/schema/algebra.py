@@ -9,7 +9,7 @@ dropped silently.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from itertools import combinations
 from typing import Any
@@ -129,7 +129,7 @@ class Algebra:
         if len(a) > 1 or len(b) > 1 or a[0].where or b[0].where:
             return None
         ours, theirs = self._ways(a[0], b[0]), self._ways(b[0], a[0])
-        if ours is None or theirs is None or len(ours) > 1 or len(theirs) > 1:
+        if ours is None or theirs is None:
             return None
         return [*ours, *theirs]
 
@@ -333,18 +333,31 @@ class Algebra:
         if not self._meet_surely(a, b):
             return [a]
         ways = None if b.where else self._ways(a, b)
-        if ways is None or len(ways) > 1:
+        if ways is None:
             ways = [*self.tied((a,), self.conditions.negate(self._holds(b)))]
         return [way for way in ways if not self._surely_void(way)]
 
     def _ways(self, a: Members, b: Members) -> list[Members] | None:
-        """Ways in which an object of shape a can fail b, which has no conditions: all of them, or more than one; None
-        where undeclared members may.
+        """Ways in which an object of shape a can fail b, which has no conditions, if there is one at most; None where
+        there may be more, or undeclared members may fail.
         """
         if not self._surely_kept(a, b):
             return None
-        none, ways = self.goals.none, []
-        for key in {**b.declared, **a.declared, **a.required, **b.required}:
+        ways: list[Members] = []
+        for way in self._all_ways(a, b):
+            if not self._surely_void(way.but(where=())):
+                ways.append(way)
+                if len(ways) > 1:
+                    return None
+        return ways
+
+    def _all_ways(self, a: Members, b: Members) -> Iterator[Members]:
+        none = self.goals.none
+        if b.low > max(a.low, len(a.required)) and (a.high is None or a.high >= a.low):
+            yield a.but(high=b.low - 1 if a.high is None else min(a.high, b.low - 1))
+        if b.high is not None and (a.high is None or a.high > b.high):
+            yield a.but(low=max(a.low, b.high + 1))
+        for key in {**b.required, **b.declared, **a.declared, **a.required}:
             wanted, given = self.member(b, key), self.member(a, key)
             failing = none
             if wanted is not self.goals.all and wanted is not given:
@@ -352,14 +365,9 @@ class Algebra:
             if failing is not none and self.surely_empty(failing):
                 failing = none
             if key in b.required and key not in a.required:
-                ways.append(a.but(declared={**a.declared, key: failing}))
+                yield a.but(declared={**a.declared, key: failing})
             elif failing is not none:
-                ways.append(a.but(declared={**a.declared, key: failing}, required={**a.required, key: None}))
-        if b.low > max(a.low, len(a.required)) and (a.high is None or a.high >= a.low):
-            ways.append(a.but(high=b.low - 1 if a.high is None else min(a.high, b.low - 1)))
-        if b.high is not None and (a.high is None or a.high > b.high):
-            ways.append(a.but(low=max(a.low, b.high + 1)))
-        return [way for way in ways if not self._surely_void(way)]
+                yield a.but(declared={**a.declared, key: failing}, required={**a.required, key: None})
 
     def _surely_kept(self, a: Members, b: Members) -> bool:
         """Whether a glance shows that no undeclared member of shape a breaks the rules of b, or its names."""

@@ -30,6 +30,7 @@ __all__ = ["Diagrams", "Plan"]
 
 Row = tuple[tuple[int, int], ...]
 _SMALL = 3000
+_FEW = 4
 _MOST_REST = 64
 
 
@@ -49,6 +50,32 @@ class Plan:
             yield from options
         for pairs in self.others:
             yield from (goal for goal, _ in pairs)
+
+    def exists(self, alive: Callable[[Goal], bool]) -> bool:
+        """Whether some object is left, however many members it has; asks about few goals where it can."""
+        lives: list[dict[int, bool]] = [{} for _ in self.keys]
+        ends = [self._rest(alive, row) < float("inf") for row in self.ends]
+        stack = [(0, 0)]
+
+        def known(level: int, node: int) -> bool | None:
+            return ends[node] if level == len(self.keys) else lives[level].get(node)
+
+        while known(0, 0) is None:
+            level, node = stack[-1]
+            verdict: bool | None = False
+            for option, child in self.levels[level][node]:
+                below = known(level + 1, child)
+                if below is None:
+                    stack.append((level + 1, child))
+                    verdict = None
+                    break
+                if below and (option < 0 or alive(self.options[level][option])):
+                    verdict = True
+                    break
+            if verdict is not None:
+                lives[level][node] = verdict
+                stack.pop()
+        return bool(known(0, 0))
 
     def cost(self, required: Iterable[str], alive: Callable[[Goal], bool]) -> float:
         """The fewest members besides the required ones that an object has; infinite where there is no object."""
@@ -173,9 +200,11 @@ class Diagrams:
                 inside = goals.conj(part, goal)
                 outside = goals.none if inside is part else goals.conj(part, goals.negate(goal))
                 for piece, holds in ((inside, True), (outside, False)):
-                    if piece is not goals.none and not algebra.surely_empty(piece):
+                    if piece is not goals.none:
                         refined.append((piece, (*which[:i], holds, *which[i + 1 :])))
             parts = refined
+            if len(parts) > _FEW:  # fewer are looked at when they are reached
+                parts = [(part, which) for part, which in parts if not algebra.surely_empty(part)]
             if len(parts) > algebra.limits.max_alternatives:
                 raise LimitError("max_alternatives", algebra.limits.max_alternatives, "kinds of values of one member")
         return parts

@@ -87,8 +87,9 @@ class Emptiness:
             return False
         if members.where:
             plan = self.normaliser.diagrams.of(members)
-            room = float("inf") if members.high is None else members.high - len(members.required)
-            return plan is not None and plan.cost(members.required, value) <= min(room, _MANY)
+            if plan is None or members.high is None:
+                return plan is not None and plan.exists(value)
+            return plan.cost(members.required, value) <= members.high - len(members.required)
         missing = members.low - len(members.required)
         if missing <= 0:
             return True
@@ -109,7 +110,6 @@ class Emptiness:
         )
 
 
-_MANY = 10**9
 _OBJECT_BOUNDS = frozenset(("required", "minProperties"))
 
 
