@@ -194,17 +194,19 @@ class Diagrams:
         for i, (goal, values) in enumerate(zip(wanted, lists, strict=True)):
             if values is not None:
                 continue
+            looking = len(parts) >= _FEW  # what few parts have is looked at when they are reached
             refined = []
             for part, which in parts:
                 check_time()
-                inside = goals.conj(part, goal)
-                outside = goals.none if inside is part else goals.conj(part, goals.negate(goal))
+                inside, outside = goals.conj(part, goal), goals.conj(part, goals.negate(goal))
+                if inside is part or outside is goals.none or (looking and algebra.surely_empty(outside)):
+                    inside, outside = part, goals.none
+                elif outside is part or (looking and algebra.surely_empty(inside)):
+                    inside, outside = goals.none, part
                 for piece, holds in ((inside, True), (outside, False)):
                     if piece is not goals.none:
                         refined.append((piece, (*which[:i], holds, *which[i + 1 :])))
             parts = refined
-            if len(parts) > _FEW:  # fewer are looked at when they are reached
-                parts = [(part, which) for part, which in parts if not algebra.surely_empty(part)]
             if len(parts) > algebra.limits.max_alternatives:
                 raise LimitError("max_alternatives", algebra.limits.max_alternatives, "kinds of values of one member")
         return parts

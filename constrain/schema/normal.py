@@ -106,20 +106,25 @@ class Normaliser:
             return self._of_value(goal.parts)
         if kind == Kind.OR:
             return self.algebra.join(self.form(part) for part in goal.parts)
+        if kind == Kind.AND and len(goal.parts) > 2:
+            known = self.goals.without_last(goal)
+            if known is not None and known.form is not None:
+                return self._with(known.form, goal.parts[-1])
         positive = [part for part in goal.parts if part.kind != Kind.NOT] if kind == Kind.AND else []
         negative = [part for part in goal.parts if part.kind == Kind.NOT] if kind == Kind.AND else [goal]
         form = self.anything
         for part in positive:
             form = self.algebra.meet(form, self.form(part))
         for part in negative:
-            unwanted = self.form(part.parts)
-            form = self._or_refuse(
-                lambda form=form, unwanted=unwanted: self.algebra.minus(form, unwanted),  # type: ignore[misc]
-                form,
-                next(part.locations(), self.document.root),
-                "not",
-            )
+            form = self._with(form, part)
         return form
+
+    def _with(self, form: Form, part: Goal) -> Form:
+        """The values of a form that also satisfy a goal."""
+        if part.kind != Kind.NOT:
+            return self.algebra.meet(form, self.form(part))
+        unwanted, location = self.form(part.parts), next(part.locations(), self.document.root)
+        return self._or_refuse(lambda: self.algebra.minus(form, unwanted), form, location, "not")
 
     def _or_refuse(self, attempt: Callable[[], Form], otherwise: Form, location: Location, keyword: str) -> Form:
         """The attempt; if it is refused, `otherwise` when lenient, with a finding."""
