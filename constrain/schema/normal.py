@@ -21,7 +21,6 @@ from functools import lru_cache
 from typing import Any
 
 from .._limits import Limits, check_time
-from ..automata.grammar import MANY_LABELS
 from . import numbers as num
 from . import strings as text
 from .algebra import Algebra
@@ -425,34 +424,6 @@ class Normaliser:
 
     # closing
 
-    def survey(self, root: Goal) -> None:
-        """Settle every goal that a generation can reach, so that whatever is refused is refused now."""
-        seen, stack = {root}, [root]
-        while stack:
-            form = self.settled(stack.pop())
-            self.lexicon.settle(form.strings)
-            self.numerals.settle(form.numbers)
-            below: list[Goal] = []
-            for members in form.objects:
-                closed = self.closed(members)
-                below += [self.algebra.member(members, key) for key in members.keys]
-                if closed.where:
-                    self._check_kinds(closed)
-                    plan = self.diagrams.of(closed)
-                    below += plan.goals() if plan is not None else ()
-                if members.names or any(rule.patterns for rule in members.rules):
-                    below += [goal for goal, *_ in self.keys.undeclared(closed, self.emptiness.inhabited)[1]]
-                else:
-                    below += self.algebra.rest_goals(members)
-            for items in form.arrays:
-                if items.contains or items.automaton is not None:
-                    below += [goal for edges in self.algebra.counting(items).edges for goal, _ in edges]
-                else:
-                    below += [*items.prefix, items.rest]
-            fresh = [goal for goal in dict.fromkeys(below) if goal not in seen]
-            seen.update(fresh)
-            stack += reversed(fresh)
-
     def settled(self, goal: Goal) -> Form:
         """The form with shapes that a grammar can run. SchemaError for what cannot be, InProgress when it is being
         settled further up.
@@ -472,14 +443,6 @@ class Normaliser:
         return (
             form if arrays is form.arrays and objects is form.objects else replace(form, arrays=arrays, objects=objects)
         )
-
-    def _check_kinds(self, members: Members) -> None:
-        """Refuse what registers cannot track (see ObjectShape.diagram)."""
-        _, choices = self.keys.undeclared(members, self.emptiness.inhabited)
-        if len(choices) > MANY_LABELS:
-            places = (place for choice in choices for goal in choice for place in goal.locations())
-            reason = f"would need more than {MANY_LABELS} kinds of undeclared members in an object with conditions"
-            self.refuse(next(places, self.document.root), "", reason)
 
     def closed(self, members: Members) -> Members:
         """With `additional_properties=False`, objects that declare members and say nothing about others have no
