@@ -6,12 +6,14 @@ from __future__ import annotations
 
 from ..vocabulary.byte_classes import CLASS_OF, HEIGHT, ILL_FORMED, MOST_HEIGHT, WELL_FORMED
 from ._kernel import kernel
+from .choices import option_count, option_node, options_of
 from .frames import call_target
 from .layout import (
     A_COMPARES,
     A_LOOPS,
     A_NEXT,
     CALL_NULLABLE,
+    CALL_SELECT,
     CALL_SIZE,
     CHARS,
     CW,
@@ -21,10 +23,12 @@ from .layout import (
     DEPTH,
     DONE,
     ESC,
+    F_SHAPE,
     FLAG_FINAL,
     FORK,
     G_EXTRA,
     G_EXTRAS,
+    G_KEY,
     HI,
     K_FRAME,
     L_COUNTED,
@@ -38,6 +42,7 @@ from .layout import (
     N_FIRST,
     NODE,
     O_ALL_LABELS,
+    O_DIAGRAM,
     PARENT,
     R_COMPARES,
     R_NODE,
@@ -51,6 +56,7 @@ from .layout import (
     S_EDGES,
     S_FLAGS,
     S_NEWLINES,
+    SELECT_VALUE,
     SKIN_RAW,
     STATE,
     SYMBOL,
@@ -162,11 +168,22 @@ def add_first_bytes(P, A, place, node, state, regs):
         call = P[state + S_CALL_LIST] + k * CALL_SIZE
         if P[call + CALL_NULLABLE] != 0:
             return False
-        target = call_target(P, A, call, node, regs)
-        if target >= 0:
-            for j in range(8):
-                A[place + j] |= P[P[target + N_FIRST] + j]
+        if P[call + CALL_SELECT] == SELECT_VALUE and P[P[node + F_SHAPE] + O_DIAGRAM] >= 0:
+            shape, label = P[node + F_SHAPE], A[regs + G_KEY]
+            options = options_of(P, shape, label)
+            for option in range(1 if options < 0 else option_count(P, options)):
+                add_first_bytes_of(P, A, place, option_node(P, shape, label, options, option))
+        else:
+            add_first_bytes_of(P, A, place, call_target(P, A, call, node, regs))
     return True
+
+
+@kernel("P A i i -> v")
+def add_first_bytes_of(P, A, place, target):
+    """Add to the 8 ints at `place` the possible first bytes of a node (-1: none)."""
+    if target >= 0:
+        for j in range(8):
+            A[place + j] |= P[P[target + N_FIRST] + j]
 
 
 @kernel("P A i i -> b")

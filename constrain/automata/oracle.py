@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from .._limits import check_time
 from ..languages.dfa import DFA
+from .diagrams import completable, options
 from .grammar import (
     NOWHERE,
     SYMBOL,
@@ -33,7 +34,6 @@ from .grammar import (
     Skin,
     Space,
     Union,
-    Variant,
     resolve,
 )
 from .threads import DONE, Ahead, Items, Members, Place, Text, Thread
@@ -48,7 +48,7 @@ __all__ = [
     "Oracle",
     "Place",
     "Thread",
-    "callee",
+    "callees",
     "children",
     "key_lexeme",
     "nullable",
@@ -60,7 +60,6 @@ QUOTE, BACKSLASH = ord('"'), ord("\\")
 SHORT_ESCAPES = {ord(k): ord(v) for k, v in zip('"\\/bfnrt', '"\\/\b\f\n\r\t', strict=True)}
 _LATELY = 256
 _MOST_DIGITS = 4000  # of an exponent
-_OTHER = b"\xff"  # stands for an additional key: no text
 HEX = frozenset(b"0123456789abcdefABCDEF")
 
 
@@ -157,9 +156,9 @@ class Oracle:
             parent = landed
         if isinstance(thread.node, _KeyLexeme):
             key, (shape, members) = thread.text.content, parent.object
-            if key not in _allowed_keys(shape, members, [key], parent.layout_state.pending):
+            if key not in _allowed_keys(shape, members, [key]):
                 return
-            parent = parent._replace(registers=Members((*members.emitted, key)))
+            parent = parent._replace(registers=members._replace(emitted=(*members.emitted, key)))
         yield parent
 
     def _land(self, frame: Thread, value: object) -> Thread | None:
@@ -205,14 +204,10 @@ class Oracle:
             yield thread._replace(position=Place(thread.place.state, blanks, newlines))
 
     def _call(self, thread: Thread, call: Call, byte: int) -> Iterator[Thread]:
-        node, after = callee(thread, call)
-        if node is None:
-            return
-        caller = self._caller(after, call)
-        if caller is not None and call.select is Select.VALUE and not _can_meet(caller):
-            return
-        if caller is not None:
-            yield from self._enter(node, byte, caller)
+        for node, after in callees(thread, call):
+            caller = self._caller(after, call)
+            if caller is not None:
+                yield from self._enter(node, byte, caller)
 
     def _caller(self, after: Thread, call: Call) -> Thread | None:
         """The calling frame in the state that the call returns to. What a compared item returns to is asked at its end.
@@ -303,8 +298,8 @@ class Oracle:
         node = thread.lexeme
         ahead = thread.text.look(node, data)
         if isinstance(node, _KeyLexeme):
-            content, pending = thread.text.content + data, thread.caller.layout_state.pending
-            return ahead if _key_viable(*thread.caller.object, content, pending) else None
+            content = thread.text.content + data
+            return ahead if _key_viable(*thread.caller.object, content) else None
         if ahead.low < ahead.high or _dfa_viable(node.dfa, ahead, node.min_chars, node.max_chars):
             return ahead
         return None
@@ -387,22 +382,28 @@ def nullable(node: Node) -> bool:
     return isinstance(node, Frame) and node.layout.states[0].final
 
 
-def callee(thread: Thread, call: Call) -> tuple[Node | None, Thread]:
-    """The node that `call` calls for the thread's registers (None: none may follow), and the caller afterwards."""
-    if call.select is Select.NODE:
-        return call.node, thread
-    if call.select is Select.ITEM:
+def callees(thread: Thread, call: Call) -> Iterator[tuple[Node, Thread]]:
+    """The nodes that `call` can call for the thread's registers, each with the caller afterwards."""
+    if call.node is not None and call.select is Select.NODE:
+        yield call.node, thread
+    elif call.select is Select.ITEM:
         shape, (begun, values, *_) = thread.array
-        if call.node is None and not _may_continue(thread):
-            return None, thread
-        item = call.node or (shape.prefix[begun] if begun < len(shape.prefix) else shape.rest)
-        if call.equal is None:
-            return item, thread._replace(registers=Items(begun + 1, values))
-        return item, thread._replace(registers=Items(begun + 1, values, b"", call.equal))
-    members, (emitted,) = thread.object
-    if call.select is Select.KEY:
-        return key_lexeme(members), thread
-    return _value(members, emitted[-1], call.variant), thread
+        if call.node is not None or _may_continue(thread):
+            item = call.node or (shape.prefix[begun] if begun < len(shape.prefix) else shape.rest)
+            assert item is not None
+            after = Items(begun + 1, values) if call.equal is None else Items(begun + 1, values, b"", call.equal)
+            yield item, thread._replace(registers=after)
+    elif call.select is Select.KEY:
+        yield key_lexeme(thread.object[0]), thread
+    else:
+        shape_, members = thread.object
+        for node, option in options(shape_, members.emitted[-1]):
+            if shape_.diagram is None:
+                yield node, thread
+                continue
+            taken = members._replace(chosen=(*members.chosen, option))
+            if completable(shape_, taken):
+                yield node, thread._replace(registers=taken)
 
 
 def children(node: Node) -> Iterator[Node]:
@@ -413,9 +414,10 @@ def children(node: Node) -> Iterator[Node]:
     elif isinstance(node, Frame):
         yield from (resolve(c.node) for s in node.layout.states for c in s.calls if c.node is not None)
         if isinstance(node.shape, ObjectShape):
-            tables: tuple[ObjectShape | Variant, ...] = (node.shape, *node.shape.variants)
-            for table in tables:
-                yield from (resolve(v) for v in (*table.values, *table.extra_values) if v is not None)
+            yield from (resolve(v) for v in (*node.shape.values, *node.shape.extra_values) if v is not None)
+            if node.shape.diagram is not None:
+                yield from (resolve(v) for values in node.shape.diagram.options for v in values)
+                yield from (resolve(v) for pairs in node.shape.diagram.others for v, _ in pairs)
         elif isinstance(node.shape, ArrayShape):
             yield from (resolve(v) for v in (*node.shape.prefix, node.shape.rest) if v is not None)
 
@@ -436,8 +438,10 @@ def _may_close(thread: Thread) -> bool:
     if isinstance(thread.frame.shape, ArrayShape):
         shape, (begun, *_) = thread.array
         return begun >= shape.min_items
-    members, (emitted,) = thread.object
-    return len(emitted) >= members.min_members and not _missing(members, emitted)
+    shape_, members = thread.object
+    if len(members.emitted) < shape_.min_members or _missing(shape_, members.emitted):
+        return False
+    return completable(shape_, members, now=True)
 
 
 def _may_continue(thread: Thread) -> bool:
@@ -447,71 +451,11 @@ def _may_continue(thread: Thread) -> bool:
     return _key_viable(*thread.object, b"")
 
 
-def _value(shape: ObjectShape, key: bytes, variant: int) -> Node | None:
-    """The node of the value under `key`, such that it meets the obligations in the bits of `variant`."""
-    table = shape.variants[variant - 1] if variant else shape
-    if key in shape.keys:
-        return table.values[shape.keys.index(key)]
-    assert shape.extra is not None
-    return table.extra_values[shape.extra.label(key)]
-
-
-def _extra_values(shape: ObjectShape, variant: int) -> Sequence[Node | None]:
-    return shape.variants[variant - 1].extra_values if variant else shape.extra_values
-
-
-def _choosable(
-    shape: ObjectShape, registers: Members, key: bytes, values: Sequence[Sequence[Node | None]], pending: int
-) -> bool:
-    """Whether `pending` can still be met after a member with that key and, by what it meets, one of values[variant]."""
-    after = Members((*registers.emitted, key))
-    return any(
-        variant & ~pending == 0
-        and any(value is not None for value in values[variant])
-        and _meetable(shape, after, pending & ~variant)
-        for variant in range(pending + 1)
-    )
-
-
-def _can_meet(thread: Thread) -> bool:
-    """Whether the pending obligations of an object can be met by members that follow."""
-    return not thread.layout_state.pending or _meetable(*thread.object, thread.layout_state.pending)
-
-
-def _meetable(shape: ObjectShape, registers: Members, pending: int, planned: frozenset[object] = frozenset()) -> bool:
-    """Whether `pending` can be met by members that follow, of which `planned` are decided: the first obligation is met
-    by one of its keys, the others by the same or in turn.
-    """
-    if not pending:
-        return True
-    emitted, missing = registers.emitted, _missing(shape, registers.emitted)
-    rank = None if shape.rank is None else dict(zip(shape.keys, shape.rank, strict=True))
-    last = -1 if rank is None else max((rank.get(k, len(rank)) for k in emitted), default=-1)
-    for variant in range(1, pending + 1):
-        if variant & ~pending or not variant & pending & -pending:
-            continue
-        table = shape.variants[variant - 1]
-        choices: list[object] = [
-            key
-            for key, value in zip(shape.keys, table.values, strict=True)
-            if value is not None and key not in emitted and key not in planned and (rank is None or rank[key] > last)
-        ]
-        if shape.extra is not None:
-            choices += [(label, len(planned)) for label, value in enumerate(table.extra_values) if value is not None]
-        for choice in choices:
-            plan = planned | {choice}
-            if len(emitted) + len(missing | plan) <= _most(shape.max_members) and _meetable(
-                shape, registers, pending & ~variant, plan
-            ):
-                return True
-    return False
-
-
 def _missing(shape: ObjectShape, emitted: Iterable[bytes]) -> set[bytes]:
     return {k for k, needed in zip(shape.keys, shape.required, strict=True) if needed} - set(emitted)
 
 
-def _allowed_keys(shape: ObjectShape, registers: Members, candidates: Iterable[bytes], pending: int = 0) -> set[bytes]:
+def _allowed_keys(shape: ObjectShape, registers: Members, candidates: Iterable[bytes]) -> set[bytes]:
     """The candidates that may be emitted next, such that the object can still be completed."""
     emitted, place = registers.emitted, {k: i for i, k in enumerate(shape.keys)}
     missing = _missing(shape, emitted)
@@ -526,10 +470,8 @@ def _allowed_keys(shape: ObjectShape, registers: Members, candidates: Iterable[b
             continue
         if shape.rank is not None and not _in_order(shape, shape.rank, emitted, key, missing):
             continue
-        if pending:
-            values = [[_value(shape, key, variant)] for variant in range(pending + 1)]
-            if not _choosable(shape, registers, key, values, pending):
-                continue
+        if not completable(shape, registers._replace(emitted=(*emitted, key))):
+            continue
         result.add(key)
     return result
 
@@ -555,16 +497,15 @@ def _in_order(
     return len(emitted) + 1 + left >= shape.min_members
 
 
-def _key_viable(shape: ObjectShape, registers: Members, content: bytes, pending: int = 0) -> bool:
+def _key_viable(shape: ObjectShape, registers: Members, content: bytes) -> bool:
     """Whether some key that starts with `content` may be emitted next."""
     declared = [k for k in shape.keys if k.startswith(content)]
-    if declared and _allowed_keys(shape, registers, declared, pending):
+    if declared and _allowed_keys(shape, registers, declared):
         return True
     if shape.extra is None or (state := _state(shape.extra, content)) < 0:
         return False
-    if pending and not any(
-        _choosable(shape, registers, _OTHER, [[_extra_values(shape, v)[label]] for v in range(pending + 1)], pending)
-        for label in _labels_from(shape.extra, state)
+    if shape.diagram is not None and not any(
+        completable(shape, registers, label=label) for label in _labels_from(shape.extra, state)
     ):
         return False
     emitted, missing = registers.emitted, _missing(shape, registers.emitted)
@@ -699,8 +640,8 @@ def _next_chars(thread: Thread, low: int, high: int) -> Iterator[bytes]:
         # be used up: then one more than there are keys that can be.
         enough = 1
         if isinstance(node, _KeyLexeme):
-            shape, (emitted,) = thread.caller.object
-            enough += len(shape.keys) + len(emitted)
+            shape, members = thread.caller.object
+            enough += len(shape.keys) + len(members.emitted)
         yield from _chars_from(node.dfa, state, low, high, enough)
 
 

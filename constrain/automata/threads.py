@@ -19,9 +19,12 @@ _KEPT = object()
 
 
 class Members(NamedTuple):
-    """Registers of an object frame: keys in the order they were emitted, and the one whose value comes next."""
+    """Registers of an object frame: keys in the order they were emitted, the last one perhaps without its value yet; if
+    it has a diagram, also the option of each value.
+    """
 
     emitted: tuple[bytes, ...] = ()
+    chosen: tuple[int, ...] = ()
 
 
 class Items(NamedTuple):

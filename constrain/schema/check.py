@@ -17,7 +17,7 @@ from urllib.parse import urldefrag
 
 from .._errors import LimitError
 from . import openapi
-from .dialect import ANNOTATIONS, ASSERTIONS, TYPES, Draft, introduced
+from .dialect import ANNOTATIONS, ASSERTIONS, IN_PLACE, TYPES, Draft, introduced
 from .document import Document, Location, Scope, join, json_type
 from .strings import is_risky, known_format, parsed
 
@@ -385,7 +385,7 @@ def _check_cycles(document: Document) -> None:
         return
     state: dict[int, int] = {}
     for start in document.locations.values():
-        if id(start.schema) in state:
+        if id(start.schema) in state or IN_PLACE.isdisjoint(start.schema):
             continue
         path = [(start, iter(_same_value(document, start)))]
         state[id(start.schema)] = 1
