@@ -117,7 +117,7 @@ def test_a_row_of_no_numbers_fails_alone(grammars):
     class Poisoned(NoisyModel):
         def forward(self, caches, tokens, keep=None):
             logits = super().forward(caches, tokens, keep)
-            if len(caches[0]) > 3:
+            if len(caches) == 2 and len(caches[0]) > 3:  # while the first one lives
                 logits[0] = np.nan
             return logits
 
