@@ -250,6 +250,8 @@ class Completer:
                     yield members, keys
             return
         yield from self._together(shape, members, [], height)
+        if len(members.chosen) < len(members.emitted):
+            return  # no comma yet
         others = [next(self._additional(shape.extra, label, {*shape.keys, *members.emitted}, 0), (0, b""))[1]
                   for label in range(len(shape.extra_values)) if shape.extra is not None]  # fmt: skip
         for key in sorted(_allowed_keys(shape, members, [*shape.keys, *others])):
