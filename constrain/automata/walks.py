@@ -135,6 +135,7 @@ NO_MASK = -1
 W_FROM, W_TO, W_OUT, W_TOP, W_END, W_SET, W_TOLD, W_STAYS, W_LOOPS, W_ROOM = 0, 1, 2, 3, 4, 5, 6, 7, 8, 10
 # and whether what reads loops alone is in the mask already
 W_ALONE, W_NEXT, W_AFTER, W_DONE, W_SIZE = 11, 12, 20, 28, 29
+ROOM = 16  # sets for which there must be room, lest the arena grow for them
 SMALL = 6  # nodes of a subtree that is walked faster than it is thought about
 FEW_CLASSES = 10  # masks of classes that are put together in less time than a walk takes
 CROWD = 4  # configurations of which nothing is foreseen
@@ -243,11 +244,9 @@ def keep_set(desc, first, last):
     found = A[first_set]
     while found > 0 and load_hash_at(A, found + Q_HASH) != h:
         found = A[found + Q_NEXT]
-    if found > 0 or A[A_SET_COUNT] >= MANY_SETS:
+    if found > 0 or A[A_SET_COUNT] >= MANY_SETS or A[A_TOP] + ROOM * Q_SIZE > len(A):
         return found
     found = allocate(A, Q_SIZE)
-    if found == 0:
-        return 0
     A[found + Q_NEXT], A[found + Q_FROM], A[found + Q_TO] = A[first_set], first, last
     store_hash_at(A, found + Q_HASH, h)
     told = next_bytes_of(P, A, C, first, last, True)
