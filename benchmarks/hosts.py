@@ -3,8 +3,8 @@
     python benchmarks/hosts.py                 # needs the extras hosts and bench, and SmolLM2-135M-Instruct
     python benchmarks/hosts.py --drafts 200    # only drafts, on so many prompts
 
-1. `generate` with `constrain`, batches of 1 and 8: the processor's share of a step.
-2. The calls of such a run again, for the processors of three libraries in turn: the same ids, the same scores.
+1. `generate` with the processors of three libraries in turn, batches of 1 and 8: their time, and its share of the run.
+2. The calls of such a run again, for each of them: the same ids, the same scores, and no model in between.
 3. `jump_ahead` and prompt lookup: the same ids as plain decoding, and how many steps and how much time it takes.
 
 CPU time of the calling thread, and torch has one; medians. All three constrain the same compact JSON.
@@ -159,20 +159,28 @@ class Timed:
         return out
 
 
-def shares(host: Host, batch: int, tokens: int, repeat: int) -> tuple[list[object], list[Any]]:
-    """A row of the table of shares, and the calls of the last run."""
-    from constrain.adapters.transformers import ConstraintLogitsProcessor
-
-    found = []
+def shares(host: Host, batch: int, tokens: int, repeat: int) -> tuple[list[list[object]], list[Any]]:
+    """Rows of the table of shares, and the calls of a run with `constrain`. The processors take turns; the first run of
+    each, in which grammars and caches are filled, does not count."""
+    made = makers(host)
+    found: dict[str, list[tuple[float, float, float]]] = {name: [] for name in made}
+    calls: list[Any] = []
     for _ in range(repeat + 1):
-        timed = Timed(ConstraintLogitsProcessor(host.grammar))
-        started = time.thread_time()
-        host.generate(prompts(batch), [timed], tokens)
-        whole = time.thread_time() - started
-        found.append((float(np.median(timed.seconds)), sum(timed.seconds), whole / len(timed.seconds), whole))
-    median, total, step, whole = found[int(np.argsort([row[1] / row[3] for row in found[1:]])[repeat // 2]) + 1]
-    row = [batch, f"{median * 1e6:.0f}", f"{step * 1e3:.1f}", f"{median / step:.2%}", f"{total / whole:.2%}"]
-    return row, timed.calls
+        for name, make in made.items():
+            timed = Timed(make())
+            started = time.thread_time()
+            host.generate(prompts(batch), [timed], tokens)
+            whole = time.thread_time() - started
+            found[name].append(
+                (float(np.median(timed.seconds)), sum(timed.seconds) / whole, whole / len(timed.seconds))
+            )
+            calls = timed.calls if name == "constrain" else calls
+    rows: list[list[object]] = []
+    medians = {name: np.median(np.array(runs[1:]), axis=0) for name, runs in found.items()}
+    for name, (median, share, step) in medians.items():
+        ratio = figure(medians["constrain"][0] / median)
+        rows.append([batch, name, f"{median * 1e6:.0f}", f"{step * 1e3:.1f}", f"{share:.2%}", ratio])
+    return rows, calls
 
 
 def replay(host: Host, calls: list[Any], repeat: int) -> dict[str, float]:
@@ -245,13 +253,13 @@ def main() -> None:
         return
     rows, again = [], []
     for batch in (1, 8):
-        row, calls = shares(host, batch, arguments.tokens, arguments.repeat)
-        rows.append(row)
+        found, calls = shares(host, batch, arguments.tokens, arguments.repeat)
+        rows += found
         medians = replay(host, calls, arguments.repeat)
         for name, median in medians.items():
             ratio = medians["constrain"] / median
             again.append([batch, name, f"{median * 1e6:.0f}", figure(ratio)])
-    print(table(["batch", "µs a call", "ms a step", "share of a step", "share of the run"], rows))
+    print(table(["batch", "processor", "µs a call", "ms a step", "share of the run", "constrain / it"], rows))
     print()
     print(table(["batch", "processor", "µs a call", "constrain / it"], again))
 
