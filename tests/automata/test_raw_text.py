@@ -1,4 +1,4 @@
-"""Masks of raw text, most of which is not walked: loops of classes of bytes, room for characters, and what may follow."""
+"""Masks of raw text, most of which is not walked: loops of classes of bytes, room for characters, what may follow."""
 
 from __future__ import annotations
 
