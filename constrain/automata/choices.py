@@ -2,12 +2,18 @@
 
 The registers keep the option taken per level. One pass from the end gives, per node, the fewest members that must
 follow; one from the root, the fewest on the way there: with both, every key and option is decided at once.
+
+The tokens of one mask ask the same of many bytes that begin a value, so a matcher keeps the latest answers in a table:
+
+    int64: where it is free, per slot where its record begins (0: none), then records: shape, room, current key, extra,
+    the registers behind the fixed ones; the result, extra and the words of bits that narrow left
 """
 
 from __future__ import annotations
 
 from ._kernel import kernel
 from .layout import (
+    A_NARROWED,
     A_TOP,
     G_BITS,
     G_COUNT,
@@ -19,6 +25,7 @@ from .layout import (
     I_KEY,
     I_OPTIONS,
     I_SIZE,
+    NARROWED_SLOTS,
     O_BY_RANK,
     O_DIAGRAM,
     O_KEYS,
@@ -41,7 +48,10 @@ from .layout import (
     V_STATES,
 )
 from .lexemes import allocate, bit
+from .mixing import load_hash_at, mix
+from .views import view_i64
 
+PROBES, QUESTION = 8, 4  # slots that a record may lie in; ints of it before the registers
 FAR = 2 * REACH  # more members than there is room for
 
 
@@ -102,16 +112,15 @@ def room_left(P, A, shape, regs):
     return min(P[shape + O_MAX] - A[regs + G_COUNT] - A[regs + G_MISSING], REACH)
 
 
-@kernel("P A i i i i i i -> i")
-def price_of(P, A, shape, regs, level, key, option, place):
-    """What an edge costs: 1 for a member besides the required ones; FAR where it cannot be taken. place: declared keys
-    of a lower rank cannot follow."""
-    taken = A[regs + G_BITS + P[shape + O_WORDS] + level]
-    if taken > 0:
-        return 0 if option == taken - 1 else FAR
+@kernel("P A i i i i i -> i")
+def price_of_any(P, A, shape, regs, level, key, place):
+    """What an option costs that is not taken: 1 for a member besides the required ones, FAR where it cannot be.
+
+    place: declared keys of a lower rank cannot follow.
+    """
+    if A[regs + G_BITS + P[shape + O_WORDS] + level] > 0:
+        return FAR
     if A[regs + G_KEY] == key:
-        return 0 if option >= 0 else FAR
-    if option < 0:
         return 0
     if P[shape + O_RANK] >= 0:
         if P[P[shape + O_RANK] + key] < place:
@@ -121,25 +130,39 @@ def price_of(P, A, shape, regs, level, key, option, place):
     return 1 - bit(P, P[shape + O_REQUIRED], key)
 
 
+@kernel("A i i i -> i")
+def price_of_none(A, regs, choice, key):
+    """What it costs that a key is absent: FAR where it is there already."""
+    return FAR if A[choice] > 0 or A[regs + G_KEY] == key else 0
+
+
+@kernel("i i i i -> i")
+def price_of(option, taken, any_, none):
+    """What an edge costs. taken: of its level, the option + 1."""
+    if option < 0:
+        return none
+    return 0 if option == taken - 1 else any_
+
+
 @kernel("P A i i i i -> i")
 def from_end(P, A, shape, regs, place, cost):
     """Write to `cost`, per node, the fewest members besides the required ones that must follow from there on; returns
     that of the root."""
     diagram = P[shape + O_DIAGRAM]
     levels, last, nodes = P[diagram + V_LEVELS], P[diagram + V_LAST], P[diagram + V_NODES]
-    state = A[regs + G_BITS + P[shape + O_WORDS] + levels]
+    choices = regs + G_BITS + P[shape + O_WORDS]
+    state = A[choices + levels]
     for k in range(last):
         A[cost + k] = FAR
     for k in range(last, nodes):
         A[cost + k] = P[P[diagram + V_ENDS] + (k - last) * P[diagram + V_STATES] + state]
     for level in range(levels - 1, -1, -1):
         record = P[diagram + V_LIST] + level * I_SIZE
-        edge, previous, price = P[record + I_EDGE_LIST], -2, 0
+        edge, key, choice = P[record + I_EDGE_LIST], P[record + I_KEY], choices + level
+        taken, none = A[choice], price_of_none(A, regs, choice, key)
+        any_ = price_of_any(P, A, shape, regs, level, key, place)
         for _ in range(P[record + I_EDGES]):
-            option = P[edge + 1]
-            if option != previous:
-                price = price_of(P, A, shape, regs, level, P[record + I_KEY], option, place)
-                previous = option
+            price = price_of(P[edge + 1], taken, any_, none)
             A[cost + P[edge]] = min(A[cost + P[edge]], A[cost + P[edge + 2]] + price)
             edge += 3
     return A[cost]
@@ -168,13 +191,63 @@ def may_end(P, A, shape, regs):
 def narrow(P, A, shape, regs):
     """Leave only the keys that some complete object may have next. Returns 1, or 0 when no object can be completed, or
     -1 when the arena must grow."""
-    diagram = P[shape + O_DIAGRAM]
-    nodes = P[diagram + V_NODES]
+    size, room = int(A[A_NARROWED + 2]), room_left(P, A, shape, regs)
+    words, registers = P[shape + O_WORDS], P[shape + O_REGISTERS]
+    length = QUESTION + registers + 2 + words
+    if 8 * length > size:
+        return narrow_anew(P, A, shape, regs, room)
+    table = view_i64(load_hash_at(A, A_NARROWED), size)
+    h = mix(mix(mix(shape, room), A[regs + G_KEY]), A[regs + G_EXTRA])
+    for k in range(registers):
+        h = mix(h, A[regs + G_BITS + k])
+    slot = 0
+    for k in range(PROBES):
+        slot = 1 + (h + k & NARROWED_SLOTS - 1)
+        if table[slot] == 0:
+            break
+        if is_asked(P, A, table, table[slot], shape, regs, room):
+            answer = table[slot] + QUESTION + registers
+            A[regs + G_EXTRA] = table[answer + 1]
+            for j in range(words):
+                A[regs + G_BITS + j] = table[answer + 2 + j]
+            return table[answer]
+    record = table[0]
+    if record == 0 or record + length > size:
+        for k in range(1, NARROWED_SLOTS + 1):
+            table[k] = 0
+        record = NARROWED_SLOTS + 1
+    table[record], table[record + 1], table[record + 2] = shape, room, A[regs + G_KEY]
+    table[record + 3] = A[regs + G_EXTRA]
+    for k in range(registers):
+        table[record + QUESTION + k] = A[regs + G_BITS + k]
+    result = narrow_anew(P, A, shape, regs, room)
+    if result >= 0:
+        answer = record + QUESTION + registers
+        table[answer], table[answer + 1] = result, A[regs + G_EXTRA]
+        for k in range(words):
+            table[answer + 2 + k] = A[regs + G_BITS + k]
+        table[slot], table[0] = record, record + length
+    return result
+
+
+@kernel("P A O i i i i -> b")
+def is_asked(P, A, table, record, shape, regs, room):
+    """Whether a record of the table answers for these registers."""
+    if table[record] != shape or table[record + 1] != room or table[record + 2] != A[regs + G_KEY]:
+        return False
+    for k in range(P[shape + O_REGISTERS]):
+        if table[record + QUESTION + k] != A[regs + G_BITS + k]:
+            return False
+    return table[record + 3] == A[regs + G_EXTRA]
+
+
+@kernel("P A i i i -> i")
+def narrow_anew(P, A, shape, regs, room):
+    """As narrow, without the table."""
     top = A[A_TOP]
-    cost = allocate(A, 2 * nodes)
+    cost = allocate(A, 2 * P[P[shape + O_DIAGRAM] + V_NODES])
     if cost == 0:
         return -1
-    room = room_left(P, A, shape, regs)
     if P[shape + O_RANK] >= 0:
         result = narrow_in_order(P, A, shape, regs, cost, room)
     else:
@@ -188,6 +261,7 @@ def narrow_in_any(P, A, shape, regs, cost, room):
     """As narrow, for keys in any order. cost: room for two ints per node."""
     diagram, keys = P[shape + O_DIAGRAM], P[shape + O_KEYS]
     levels, way = P[diagram + V_LEVELS], cost + P[diagram + V_NODES]
+    choices = regs + G_BITS + P[shape + O_WORDS]
     least = from_end(P, A, shape, regs, 0, cost)
     if least > room:
         return 0
@@ -200,14 +274,12 @@ def narrow_in_any(P, A, shape, regs, cost, room):
     A[way] = 0
     for level in range(levels):
         record = P[diagram + V_LIST] + level * I_SIZE
-        key, best = P[record + I_KEY], FAR
-        edge, previous, price = P[record + I_EDGE_LIST], -2, 0
+        edge, key, choice, best = P[record + I_EDGE_LIST], P[record + I_KEY], choices + level, FAR
+        taken, none = A[choice], price_of_none(A, regs, choice, key)
+        any_ = price_of_any(P, A, shape, regs, level, key, 0)
         for _ in range(P[record + I_EDGES]):
             option = P[edge + 1]
-            if option != previous:
-                price = price_of(P, A, shape, regs, level, key, option, 0)
-                previous = option
-            there = A[way + P[edge]] + price
+            there = A[way + P[edge]] + price_of(option, taken, any_, none)
             A[way + P[edge + 2]] = min(A[way + P[edge + 2]], there)
             if option >= 0:
                 best = min(best, there + A[cost + P[edge + 2]])
@@ -271,14 +343,16 @@ def narrow_in_order(P, A, shape, regs, cost, room):
 @kernel("P A i i i -> v")
 def ways(P, A, shape, regs, way):
     """Write to `way`, per node, whether it is reached without any further declared key: 0, else FAR."""
-    diagram = P[shape + O_DIAGRAM]
+    diagram, choices = P[shape + O_DIAGRAM], regs + G_BITS + P[shape + O_WORDS]
     for k in range(P[diagram + V_NODES]):
         A[way + k] = FAR
     A[way] = 0
     for level in range(P[diagram + V_LEVELS]):
         record = P[diagram + V_LIST] + level * I_SIZE
-        edge = P[record + I_EDGE_LIST]
+        edge, key, choice = P[record + I_EDGE_LIST], P[record + I_KEY], choices + level
+        taken, none = A[choice], price_of_none(A, regs, choice, key)
+        any_ = price_of_any(P, A, shape, regs, level, key, P[shape + O_KEYS])
         for _ in range(P[record + I_EDGES]):
-            price = price_of(P, A, shape, regs, level, P[record + I_KEY], P[edge + 1], P[shape + O_KEYS])
+            price = price_of(P[edge + 1], taken, any_, none)
             A[way + P[edge + 2]] = min(A[way + P[edge + 2]], A[way + P[edge]] + price)
             edge += 3

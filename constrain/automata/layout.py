@@ -102,9 +102,11 @@ A_TOP, A_OUT, A_STATUS, A_NEED, A_BEGIN, A_END, A_POS, A_TOKENS, A_WANTED, A_WAL
 A_COMPARES, A_ASKED = 11, 12  # does some array compare items?; the question of NEED_VERDICT: frame, text from .. to, its hash (2 ints)
 A_VERDICTS = 17  # address of the table of answers (2 ints) and its size; pairs of a hash, 0 where free, and an answer
 A_SET_COUNT = 20  # sets of configurations that the walk under way keeps
-A_NEEDED, NEED_CAP = 21, 64  # addresses of stubs that a step wanted
+A_NARROWED = 21  # address of the table of what decision diagrams said lately (2 ints), and its size (choices.py)
+A_NEEDED, NEED_CAP = 24, 64  # addresses of stubs that a step wanted
 A_CURRENT = A_NEEDED + NEED_CAP
 CW = 11
+NARROWED_SLOTS, NARROWED_SIZE = 1024, 1 << 15
 SCRATCH_CAP = 640  # more than a union has alternatives (Limits.max_alternatives)
 A_SCRATCH = A_CURRENT + CW
 A_SETS, SET_LISTS = A_SCRATCH + SCRATCH_CAP * CW, 64  # the first sets of so many linked lists, by their hashes

@@ -60,6 +60,7 @@ class Matcher(Stepper):
         self._desc: NDArray[np.int64] = np.zeros(at.E_SIZE, np.int64)
         self._verdicts: dict[int, bool] = {}
         self._verdict_table: NDArray[np.int64] = np.zeros(64, np.int64)
+        self._narrowed: NDArray[np.int64] = np.zeros(0, np.int64)
         self._checked: object = None
         self._describe()
         self.reset()
@@ -71,7 +72,7 @@ class Matcher(Stepper):
         arena[at.A_SETS : at.ARENA] = 0
         arena[at.A_TOP] = at.ARENA
         arena[at.A_WHOLE_KEYS] = self._index.whole_keys
-        self._describe_verdicts()
+        self._describe_tables()
         self._configs[: at.CW] = 0
         self._configs[[at.NODE, at.STATE]] = self.grammar.program.entry
         self._configs[[at.REGS, at.PARENT, at.TEXT]] = -1
@@ -88,6 +89,7 @@ class Matcher(Stepper):
         used = int(self._arena[at.A_TOP])
         other._arena = np.zeros(len(self._arena), np.int32)  # what is not written yet takes no memory
         other._arena[:used] = self._arena[:used]
+        other._narrowed = np.zeros(len(self._narrowed), np.int64)
         other._checked = None
         other._describe()
         return other
@@ -301,7 +303,7 @@ class Matcher(Stepper):
             needed = self._arena[at.A_NEEDED : at.A_NEEDED + self._arena[at.A_NEED]].tolist()
             self.grammar.build(needed)
             self._use_heap()
-            self._describe_verdicts()
+            self._describe_tables()
             return
         if status == at.NEED_MASK:
             make_ready_mask(self)
@@ -314,7 +316,7 @@ class Matcher(Stepper):
             return
         if status == at.NEED_VERDICT:
             self._ask()
-            self._describe_verdicts()
+            self._describe_tables()
             return
         if status == at.TOO_MANY_THREADS:
             raise LimitError("max_threads", self.grammar.limits.max_threads, "parallel readings of the output so far")
@@ -385,7 +387,7 @@ class Matcher(Stepper):
         self._use_heap()
         self._use_buffers()
         self._use_cache()
-        self._describe_verdicts()
+        self._describe_tables()
 
     def _use_heap(self) -> None:
         self._heap = self.grammar.program.heap
@@ -410,11 +412,15 @@ class Matcher(Stepper):
         for place, cache in ((0, self._cache), (at.OLD, self._older)):
             self._desc[at.E_TABLE + place : at.E_TABLE + place + 8] = cache.descriptor
 
-    def _describe_verdicts(self) -> None:
-        """Say whether some array compares its items, and where answers about such arrays are."""
-        address, arena = address_of(self._verdict_table), self._arena
+    def _describe_tables(self) -> None:
+        """Say whether some array compares its items, and where answers about such arrays and of diagrams are."""
+        arena = self._arena
+        if self.grammar.program.diagrams and not len(self._narrowed):
+            self._narrowed = np.zeros(at.NARROWED_SIZE, np.int64)
         arena[at.A_COMPARES] = bool(self.grammar.program.comparing)
-        arena[at.A_VERDICTS : at.A_VERDICTS + 3] = address & 0x7FFFFFFF, address >> 31, len(self._verdict_table)
+        for place, table in ((at.A_VERDICTS, self._verdict_table), (at.A_NARROWED, self._narrowed)):
+            address = address_of(table)
+            arena[place : place + 3] = address & 0x7FFFFFFF, address >> 31, len(table)
 
 
 def mask_array(bitmask: Any, words: int) -> NDArray[np.int32]:

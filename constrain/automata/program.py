@@ -70,6 +70,8 @@ class Program:
         self._first: dict[int, int] = {}
         self.comparing: dict[int, Frame] = {}
         """Arrays that compare items, by their addresses."""
+        self.diagrams = 0
+        """How many decision diagrams are encoded."""
         self.state_numbers: dict[int, int] = {}
         """Of states of layouts, by their addresses."""
         """Frames of arrays without equal items, by address."""
@@ -210,6 +212,7 @@ class Program:
         return address
 
     def _diagram(self, shape: ObjectShape, diagram: Diagram) -> int:
+        self.diagrams += 1
         sizes = [1] if not diagram.levels else [len(nodes) for nodes in diagram.levels]
         first = list(accumulate(sizes, initial=0))
         if not diagram.levels:

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 __all__ = ["Diagrams", "Plan"]
 
 Row = tuple[tuple[int, int], ...]
+_Pieces = tuple[int, ...] | None
+_Found = tuple[tuple[Goal, ...], list[tuple[_Pieces, int]]]
 _SMALL = 3000
 _FEW = 4
 _MOST_REST = 64
@@ -364,23 +366,16 @@ class _Drawing:
             size += len(here)
             if size > most:
                 return None
-            numbers: dict[Goal, int] = {}
             below: dict[tuple[frozenset[Condition], int], int] = {}
-            rows = []
+            common = self._common(key)
+            found: list[_Found] = []
             for conditions, count in here:
                 check_time()
-                edges = self._edges(n, key, conditions.union(self.starting[n]), count)
-                rows.append(
-                    tuple(
-                        (
-                            -1 if goal is None else numbers.setdefault(goal, len(numbers)),
-                            below.setdefault(target, len(below)),
-                        )
-                        for goal, target in edges
-                    )
-                )
-            levels.append(tuple(rows))
-            options.append(tuple(numbers))
+                telling, edges = self._edges(n, key, conditions.union(self.starting[n]), count, common)
+                found.append((telling, [(pieces, below.setdefault(target, len(below))) for pieces, target in edges]))
+            goals, rows = self._numbered(key, found, common is not None)
+            levels.append(rows)
+            options.append(goals)
             here = below
         others, moves, states = self._rest()
         ends = tuple(
@@ -389,39 +384,87 @@ class _Drawing:
         )
         return Plan(tuple(self.keys), tuple(options), tuple(levels), others, moves, ends)
 
+    def _telling(self, key: str, asked: Iterable[int]) -> tuple[Goal, ...]:
+        """What tells values of a key apart for some atoms."""
+        given, wants = self.order[key], self.asked[key]
+        goals = dict.fromkeys(wants[i] for i in asked)
+        return tuple(goal for goal in goals if goal is not self.goals.none and self._matters(given, goal))
+
+    def _common(self, key: str) -> tuple[Goal, ...] | None:
+        """What tells values of a key apart at all nodes alike; None where that could be too many kinds of values.
+
+        Of options that have no value in common one is left when a value ends; else one for each node that may be meant.
+        """
+        telling = self._telling(key, self.asked[key])
+        return telling if all(self.diagrams.listed(goal) is not None for goal in telling) else None
+
     def _edges(
-        self, n: int, key: str, conditions: frozenset[Condition], count: int
-    ) -> Iterator[tuple[Goal | None, tuple[frozenset[Condition], int]]]:
-        """(goal of the value, None where there is none; what is left), for one node."""
+        self, n: int, key: str, conditions: frozenset[Condition], count: int, common: tuple[Goal, ...] | None
+    ) -> tuple[tuple[Goal, ...], list[tuple[_Pieces, tuple[frozenset[Condition], int]]]]:
+        """What tells values apart at one node, then per edge the parts of that split, and what is left."""
         speaks = frozenset[int]().union(*map(self._speaks, conditions))
         asked = [i for i in self.asked[key] if i in speaks]
         given, goals = self.order[key], self.goals
         done = {self.atoms[i]: True for i in asked if self.last[i] == n and i not in self.late}
+        edges: list[tuple[_Pieces, tuple[frozenset[Condition], int]]] = []
         if key not in self.members.required:
             verdicts = {**done, **{self.atoms[i]: False for i in asked if key in self.atoms[i].required}}
             after = self._after(conditions, verdicts)
             if after is not None:
-                yield None, (after, count)
+                edges.append((None, (after, count)))
         if given is goals.none:
-            return
+            return (), edges
         wants = {i: self.asked[key][i] for i in asked}
         broken = {self.atoms[i]: False for i, goal in wants.items() if goal is goals.none}
-        telling = tuple(
-            dict.fromkeys(goal for goal in wants.values() if goal is not goals.none and self._matters(given, goal))
-        )
-        split = self.diagrams.split(given, telling)
+        telling = self._telling(key, asked) if common is None else common
+        asking = frozenset(wants.values())
+        rests: dict[frozenset[Goal], frozenset[Condition] | None] = {}
         grouped: dict[frozenset[Condition], list[int]] = {}
-        for k, (_, which) in enumerate(split):
-            failing = {goal for goal, holds in zip(telling, which, strict=True) if not holds}
-            verdicts = {**done, **broken, **{self.atoms[i]: False for i, goal in wants.items() if goal in failing}}
-            after = self._after(conditions, verdicts)
-            if after is not None:
-                grouped.setdefault(after, []).append(k)
-        for after, pieces in grouped.items():
-            united = self.diagrams.united(
-                given, [split[k][0] for k in pieces], [split[k][1] for k in pieces], split, telling
-            )
-            yield united, (after, min(count + 1, self.most))
+        for k, (_, which) in enumerate(self.diagrams.split(given, telling)):
+            failing = asking.intersection(goal for goal, holds in zip(telling, which, strict=True) if not holds)
+            if failing not in rests:
+                verdicts = {**done, **broken, **{self.atoms[i]: False for i, goal in wants.items() if goal in failing}}
+                rests[failing] = self._after(conditions, verdicts)
+            rest = rests[failing]
+            if rest is not None:
+                grouped.setdefault(rest, []).append(k)
+        for rest, pieces in grouped.items():
+            edges.append((tuple(pieces), (rest, min(count + 1, self.most))))
+        return telling, edges
+
+    def _numbered(self, key: str, found: list[_Found], common: bool) -> tuple[tuple[Goal, ...], tuple[Row, ...]]:
+        """Options of a level, and the edges by their numbers. common: all nodes split alike."""
+        numbers: dict[Goal, int] = {}
+        option_of: dict[int, int] = {}
+        if common:
+            targets: dict[int, list[tuple[int, int]]] = {}
+            for node, (_, edges) in enumerate(found):
+                for pieces, child in edges:
+                    for piece in pieces or ():
+                        targets.setdefault(piece, []).append((node, child))
+            alike: dict[tuple[tuple[int, int], ...], list[int]] = {}  # what no node tells apart is one option
+            for piece in sorted(targets):
+                alike.setdefault(tuple(targets[piece]), []).append(piece)
+            for like in alike.values():
+                option = numbers.setdefault(self._united(key, found[0][0], like), len(numbers))
+                option_of.update(dict.fromkeys(like, option))
+        rows = []
+        for telling, edges in found:
+            row: list[tuple[int, int]] = []
+            for pieces, child in edges:
+                if pieces is None:
+                    row.append((-1, child))
+                elif common:
+                    row += [(option, child) for option in dict.fromkeys(option_of[piece] for piece in pieces)]
+                else:
+                    row.append((numbers.setdefault(self._united(key, telling, pieces), len(numbers)), child))
+            rows.append(tuple(row))
+        return tuple(numbers), tuple(rows)
+
+    def _united(self, key: str, telling: tuple[Goal, ...], pieces: Iterable[int]) -> Goal:
+        given, split = self.order[key], self.diagrams.split(self.order[key], telling)
+        parts = [split[k] for k in pieces]
+        return self.diagrams.united(given, [goal for goal, _ in parts], [which for _, which in parts], split, telling)
 
     def _after(self, conditions: Iterable[Condition], verdicts: dict[Members, bool]) -> frozenset[Condition] | None:
         memo: dict[Condition, Condition] = {}
