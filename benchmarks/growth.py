@@ -27,7 +27,7 @@ from typing import Any
 
 import numpy as np
 from curves import CURVES, Curve
-from support import Late, Tokenizer, load_tokenizer, table, time_limit
+from support import Deadline, Late, Tokenizer, load_tokenizer, table, time_limit
 
 import constrain
 
@@ -94,8 +94,11 @@ def exponent(points: Sequence[Point], of: Callable[[Point], float]) -> float:
     return float(np.polyfit(x, np.log([max(of(p), 1e-3) for p in upper]), 1)[0])
 
 
-def run(curve: Curve, tokenizer: Tokenizer, rounds: int, limit: int) -> Iterator[Point | str]:
+def run(curve: Curve, tokenizer: Tokenizer, rounds: int, limit: int, deadline: Deadline) -> Iterator[Point | str]:
     for size in curve.sizes:
+        if deadline.passed:
+            yield f"{curve.name}, {size}: left out, since the time was up"
+            return
         try:
             with time_limit(limit):
                 yield measure(curve, size, tokenizer, rounds)
@@ -132,18 +135,22 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--largest", type=int, help="leave larger sizes out")
     parser.add_argument("--limit", type=int, default=60, help="seconds for one size")
+    parser.add_argument(
+        "--seconds", type=float, help="budget for the whole run; what does not fit is left out, and said"
+    )
     parser.add_argument("--json", type=Path, help="write the figures there, for plots")
     options = parser.parse_args()
-    tokenizer = load_tokenizer(options.tokenizer, options.eos)
+    tokenizer = load_tokenizer(options.tokenizer, options.eos, ("<tool_call>", "</tool_call>"))
     constrain.warmup(tokenizer.vocabulary)
     chosen = [c for c in CURVES if c.name.startswith(tuple(options.only.split(",")))]
     found: dict[str, list[dict[str, Any]]] = {}
+    deadline = Deadline(options.seconds)
     for curve in chosen:
         if options.largest:
             curve = Curve(curve.name, curve.about, curve.axis, tuple(s for s in curve.sizes if s <= options.largest), curve.make)  # fmt: skip
         points: list[Point] = []
         remarks: list[str] = []
-        for outcome in run(curve, tokenizer, options.rounds, options.limit):
+        for outcome in run(curve, tokenizer, options.rounds, options.limit, deadline):
             (points if isinstance(outcome, Point) else remarks).append(outcome)  # type: ignore[arg-type]
         found[curve.name] = [asdict(p) for p in points]
         print(report(curve, points, remarks) + "\n", flush=True)
