@@ -12,7 +12,7 @@ VENV := .venv
 HOSTS := .venv-hosts
 PIP := -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test test-slow test-hosts fuzz bench lint clean
+.PHONY: demo test test-slow test-hosts test-hosts-llama-cpp test-hosts-servers fuzz bench lint clean
 
 demo: $(VENV)/.demo
 	$(VENV)/bin/python -m constrain.demo
@@ -32,6 +32,17 @@ lint: $(VENV)/.dev
 
 test-hosts: $(HOSTS)/.hosts
 	$(HOSTS)/bin/python -m pytest -q tests/hosts
+
+# llama-cpp-python compiles llama.cpp, which takes minutes.
+test-hosts-llama-cpp: $(HOSTS)/.hosts
+	$(HOSTS)/bin/python $(PIP) 'llama-cpp-python>=0.3.5'
+	$(HOSTS)/bin/python -m pytest -q tests/hosts/test_llama_cpp.py tests/adapters/test_llama_cpp.py
+
+# The interface classes of servers, from their wheels, without what they need to run: some hundred MB.
+test-hosts-servers: $(HOSTS)/.hosts
+	$(HOSTS)/bin/python $(PIP) --no-deps vllm==0.33.0 sglang==0.5.23
+	$(HOSTS)/bin/python $(PIP) -r tests/hosts/servers.txt
+	$(HOSTS)/bin/python -m pytest -q tests/adapters/test_vllm.py tests/adapters/test_sglang.py
 
 bench: $(VENV)/.bench
 	$(VENV)/bin/python benchmarks/report.py --out docs/benchmarks/report.md $(BENCH)

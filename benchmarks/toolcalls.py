@@ -2,13 +2,13 @@
 
     python benchmarks/toolcalls.py --qwen qwen3/tokenizer.json --gemma gemma4/tokenizer.json
 
-In one run and one process, the engines taking turns: XGrammar by its built-in structural tags, llguidance by grammars that
-a host would write (`toolpeers`), and this package, whose parameters may come in any order, which the others' may not.
+In one run and one process, the engines taking turns: XGrammar by its built-in structural tags, llguidance by grammars
+that a host would write (`toolpeers`), and this package, whose parameters may come in any order; the others' may not.
 
 compile     the grammar, and the first mask of a reply, by an engine that has seen no tool before; CPU time
 one changed the same once more after the list was compiled, when one tool of it is another
-first       mask and commit, token by token, over a sentence of prose and one whole call of each of eight tools, the first
-            time that this grammar is used
+first       mask and commit, token by token, over a sentence of prose and one whole call of each of eight tools, the
+            first time that this grammar is used
 again       the same three times more
 large       enums of 5,000 members and objects of 300 optional parameters
 
@@ -41,7 +41,7 @@ CLOCK = median(-(now() - now()) for _ in range(1000))
 """ns that reading the clock adds to what is measured."""
 WIRES = ("hermes", "qwen3_coder", "gemma4")
 STOPS = {"qwen": ["<|im_end|>"], "gemma": ["<eos>", "<turn|>", "<|tool_response>"]}
-PROSE = "I will look at the list of open orders first, and then send the messages that you asked for, one after the other.\n"
+PROSE = "I will look at the list of open orders first, and then send the messages that you asked for, one by one.\n"
 PEERS = ("xgrammar", "xgrammar, one thread", "llguidance")
 
 

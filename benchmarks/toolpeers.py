@@ -129,7 +129,8 @@ class _Json(_Writer):
 class _Elements(_Writer):
     def call(self, functions: Sequence[Any]) -> str:
         self.lines.append(r"raw[lazy]: /(.|\n)*\n<\/parameter>\n/")
-        ways = [self.rule(f"{_text(one['name'] + chr(62) + chr(10))} {self.members(one['parameters'])}") for one in functions]
+        heads = [(_text(one["name"] + ">\n"), self.members(one["parameters"])) for one in functions]
+        ways = [self.rule(f"{name} {members}") for name, members in heads]
         return self.rule(rf'<tool_call> "\n<function=" ({" | ".join(ways)}) "</function>\n" </tool_call>')
 
     def members(self, schema: Any) -> str:

@@ -1,13 +1,13 @@
 """Exact and fast constrained decoding: which tokens may come next, so that every output is valid.
 
-    vocab = constrain.Vocabulary.from_tokenizer("path/to/tokenizer.json")        # once per model
-    grammar = constrain.compile_json_schema(schema, vocab)                       # once per constraint
-    matcher = grammar.matcher()                                                  # once per sequence
-    bitmask = constrain.allocate_token_bitmask(1, vocab.size)
-    while not matcher.is_terminated():
-        matcher.fill_next_token_bitmask(bitmask)                                 # at each step
-        constrain.apply_token_bitmask_inplace(logits, bitmask)
-        matcher.accept_token(draw(logits))
+vocab = constrain.Vocabulary.from_tokenizer("path/to/tokenizer.json")        # once per model
+grammar = constrain.compile_json_schema(schema, vocab)                       # once per constraint
+matcher = grammar.matcher()                                                  # once per sequence
+bitmask = constrain.allocate_token_bitmask(1, vocab.size)
+while not matcher.is_terminated():
+    matcher.fill_next_token_bitmask(bitmask)                                 # at each step
+    constrain.apply_token_bitmask_inplace(logits, bitmask)
+    matcher.accept_token(draw(logits))
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from ._api import (
     warmup,
 )
 from ._errors import (
+    ArgumentError,
     ConstrainError,
     GrammarError,
     LimitError,
@@ -40,6 +41,7 @@ from .bitmask import allocate_token_bitmask, apply_token_bitmask_inplace
 from .vocabulary import Vocabulary
 
 __all__ = [
+    "ArgumentError",
     "ConstrainError",
     "Grammar",
     "GrammarError",

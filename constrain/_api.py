@@ -6,8 +6,9 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from ._arguments import an_instance, check_vocabulary, integer, one_of
 from ._errors import LimitError
-from ._limits import Limits, timed
+from ._limits import Limits, limits_of, timed
 from ._saved import Origin, frozen
 from .automata.compiled import Grammar
 from .vocabulary import TEXT_BYTES, Vocabulary
@@ -62,7 +63,8 @@ def compile_json_schema(
     from .schema.compile import compile_document, scanned
     from .schema.options import Options
 
-    limits = limits or Limits()
+    limits = limits_of(limits)
+    check_vocabulary(vocab)
     options = Options(whitespace, property_order, additional_properties, formats, numbers, lenient, openapi)
     with timed(limits):
         document = scanned(schema, draft=draft, registry=registry, limits=limits, openapi=openapi)
@@ -100,7 +102,10 @@ def compile_regex(
     from .grammars.leaves import without_nul
     from .languages.pattern import compile_pattern
 
-    limits = limits or Limits()
+    limits = limits_of(limits)
+    check_vocabulary(vocab)
+    an_instance(pattern, str, "pattern", "a str")
+    one_of(dialect, ("ecma", "python"), "dialect")
     with timed(limits):
         dfa = without_nul(compile_pattern(pattern, dialect=dialect, search=False, limits=limits))
     if dfa.is_empty:
@@ -115,6 +120,8 @@ def compile_choice(choices: list[str], vocab: Vocabulary | None = None, *, limit
 
     if not isinstance(choices, (list, tuple)) or not all(isinstance(c, str) for c in choices):
         raise GrammarError("choices must be a list of strings")
+    limits = limits_of(limits)
+    check_vocabulary(vocab)
     if any("\0" in choice for choice in choices):
         raise GrammarError("a choice has a NUL character, which no output may contain")
     if not choices:
@@ -143,6 +150,10 @@ def sample(grammar: Grammar, *, seed: int | None = None, max_bytes: int = 2000) 
     from .automata.grammar import SYMBOL, symbol
     from .automata.oracle import Oracle
 
+    an_instance(grammar, Grammar, "grammar", "a constrain.Grammar")
+    max_bytes = integer(max_bytes, "max_bytes")
+    if seed is not None:
+        seed = integer(seed, "seed (or None)")
     names = {} if grammar.vocabulary is None else {symbol(i): name for name, i in grammar.vocabulary.control.items()}
     symbols = tuple(map(symbol, grammar.symbols))
     try:
@@ -184,7 +195,10 @@ def compile_lark(
     """
     from .grammars import compile_lark_text
 
-    limits = limits or Limits()
+    an_instance(start, str, "start", "the name of a rule")
+
+    limits = limits_of(limits)
+    check_vocabulary(vocab)
     with timed(limits):
         return compile_lark_text(text, vocab, start, limits)
 
@@ -198,7 +212,10 @@ def compile_gbnf(
     """
     from .grammars import compile_gbnf_text
 
-    limits = limits or Limits()
+    an_instance(root, str, "root", "the name of a rule")
+
+    limits = limits_of(limits)
+    check_vocabulary(vocab)
     with timed(limits):
         return compile_gbnf_text(text, vocab, root, limits)
 
@@ -215,7 +232,8 @@ def compile_structural_tag(
     """
     from .grammars import compile_tag_spec
 
-    limits = limits or Limits()
+    limits = limits_of(limits)
+    check_vocabulary(vocab)
     with timed(limits):
         return compile_tag_spec(spec, vocab, whitespace, limits)
 
@@ -226,6 +244,7 @@ def warmup(vocab: Vocabulary | None = None) -> float:
     From scratch this takes some tens of seconds, later about a quarter of a second: machine code is kept on disk
     (CONSTRAIN_CACHE_DIR, else beside the package, else in the user's cache).
     """
+    check_vocabulary(vocab)
     start = time.perf_counter()
     if vocab is None:
         vocab = Vocabulary.from_tokens([bytes([b]) for b in range(256)], eos_token_ids=[])

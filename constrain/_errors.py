@@ -1,17 +1,19 @@
 """The exception tree, and how each error says where, why and what to do.
 
-    ConstrainError
-    ├── SchemaError         a JSON Schema (or tool) that is malformed or not enforceable: pointer, keyword, reason
-    ├── GrammarError        a pattern or grammar text that cannot be read: line, column, caret   (also ValueError)
-    ├── UnsatisfiableError  a constraint that no output satisfies: pointer, reason
-    ├── LimitError          a limit was reached: limit, value, how to raise it
-    ├── VocabularyError     a tokenizer or vocabulary that cannot be used
-    └── RequestError        a request body that cannot become a constraint: status, field
+ConstrainError
+├── SchemaError         a JSON Schema (or tool) that is malformed or not enforceable: pointer, keyword, reason
+├── GrammarError        a pattern or grammar text that cannot be read: line, column, caret   (also ValueError)
+├── UnsatisfiableError  a constraint that no output satisfies: pointer, reason
+├── LimitError          a limit was reached: limit, value, how to raise it
+├── ArgumentError       a function was given what it cannot take   (also TypeError, ValueError, IndexError)
+├── VocabularyError     a tokenizer or vocabulary that cannot be used
+└── RequestError        a request body that cannot become a constraint: status, field
 """
 
 from __future__ import annotations
 
 __all__ = [
+    "ArgumentError",
     "ConstrainError",
     "GrammarError",
     "LimitError",
@@ -24,6 +26,13 @@ __all__ = [
 
 class ConstrainError(Exception):
     """Root of every error that `constrain` raises on purpose."""
+
+
+class ArgumentError(ConstrainError, TypeError, ValueError, IndexError):
+    """A function was given an argument of a type or value that it cannot take; the message says what it takes.
+
+    Whoever is used to Python's own errors finds it under each of them.
+    """
 
 
 class SchemaError(ConstrainError, ValueError):

@@ -8,9 +8,10 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 
+from ._arguments import an_instance, integer
 from ._errors import LimitError
 
-__all__ = ["Limits", "check_alternatives", "check_time", "timed"]
+__all__ = ["Limits", "check_alternatives", "check_time", "limits_of", "timed"]
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,17 @@ class Limits:
     max_threads: int = 512
     max_nodes: int = 200_000
     max_seconds: float = 10.0
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            if name == "max_seconds" and isinstance(value, (int, float)) and not isinstance(value, bool) and value >= 0:
+                continue
+            integer(value, f"Limits.{name}", 0)
+
+
+def limits_of(limits: Limits | None) -> Limits:
+    """The limits that a caller gives, or the defaults."""
+    return Limits() if limits is None else an_instance(limits, Limits, "limits", "constrain.Limits")  # type: ignore[no-any-return]
 
 
 _running: ContextVar[tuple[Limits, float, str] | None] = ContextVar("_running", default=None)

@@ -26,7 +26,9 @@ from dataclasses import asdict
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ._errors import ConstrainError, LimitError, VocabularyError
+from ._arguments import an_instance, check_vocabulary, text_bytes
+from ._digits import integer_of, spelled_integer
+from ._errors import ArgumentError, ConstrainError, LimitError, VocabularyError
 from ._limits import Limits
 
 if TYPE_CHECKING:
@@ -69,7 +71,7 @@ def dump(grammar: Grammar) -> bytes:
     """See `Grammar.to_bytes`."""
     origin = grammar.origin
     if origin is None:
-        raise TypeError(
+        raise ArgumentError(
             "a grammar that was built from nodes, or around another grammar, has no source to save; save what a "
             "compile function of constrain has given"
         )
@@ -91,7 +93,8 @@ def dump(grammar: Grammar) -> bytes:
 
 def load(data: bytes | bytearray | memoryview, vocabulary: Vocabulary | None) -> Grammar:
     """See `Grammar.from_bytes`."""
-    content = _content(bytes(memoryview(data)))
+    content = _content(text_bytes(an_instance(data, (bytes, bytearray, memoryview), "data", "bytes")))
+    check_vocabulary(vocabulary)
     try:
         loader = _LOADERS[content["front_end"]]
         written_for = content["vocabulary"]
@@ -127,7 +130,7 @@ def _content(data: bytes) -> Any:
     if hashlib.sha256(payload).digest() != digest:
         raise ConstrainError("the saved grammar is damaged: its checksum differs")
     try:
-        return json.loads(payload, parse_float=_exact)
+        return json.loads(payload, parse_float=_exact, parse_int=integer_of)
     except (ValueError, RecursionError) as error:
         raise ConstrainError(f"the data is not a saved grammar: {error}") from None
 
@@ -157,12 +160,14 @@ def _spell(value: Any) -> str:
         return str(value)
     try:
         return json.dumps(value, separators=(",", ":"))
-    except TypeError:  # decimals within, or a mapping or sequence of another kind
+    except (TypeError, ValueError):  # decimals or long integers within, or a mapping or sequence of another kind
+        if isinstance(value, int):
+            return spelled_integer(value)
         if isinstance(value, Mapping):
             return "{" + ",".join(f"{json.dumps(str(k))}:{_spell(v)}" for k, v in value.items()) + "}"
         if isinstance(value, (list, tuple)):
             return "[" + ",".join(map(_spell, value)) + "]"
-        raise TypeError(
+        raise ArgumentError(
             f"a grammar made from {type(value).__name__} objects cannot be saved: they are not JSON"
         ) from None
 

@@ -23,6 +23,7 @@ to its arguments; all compute in float64, whose sums run in a fixed order, so th
 from __future__ import annotations
 
 import math
+import numbers
 import random
 from collections.abc import Mapping, Set
 from dataclasses import dataclass
@@ -31,6 +32,8 @@ from typing import Any, Literal, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from ._arguments import shown
+from ._errors import ArgumentError
 from .bitmask import allocate_token_bitmask, apply_token_bitmask_inplace
 
 __all__ = [
@@ -51,6 +54,7 @@ __all__ = [
     "uniforms",
 ]
 
+_GREATEST = 1e300
 Logits = npt.NDArray[np.float64]
 Counts = Mapping[int, int]
 AnyLogits = npt.NDArray[np.floating]
@@ -93,6 +97,13 @@ class Sampling:
     seed: int | None = None
 
     def __post_init__(self) -> None:
+        for field, value in vars(self).items():
+            whole = field in ("top_k", "seed")
+            number = isinstance(value, numbers.Integral if whole else numbers.Real) and not isinstance(value, bool)
+            if number and not whole and abs(value) > _GREATEST:
+                raise ArgumentError(f"{field}={shown(value)} must be a finite number")
+            if not number and not (field == "seed" and value is None):
+                raise ArgumentError(f"{field} must be {'an integer' if whole else 'a number'}, not {shown(value)}")
         ranges = {
             "temperature": (0.0 <= self.temperature < math.inf, "a finite number, 0 or more"),
             "top_k": (self.top_k >= 0, "0 (keep all) or more"),
@@ -104,7 +115,7 @@ class Sampling:
         }
         for field, (holds, wanted) in ranges.items():
             if not holds:
-                raise ValueError(f"{field}={getattr(self, field)!r} must be {wanted}")
+                raise ArgumentError(f"{field}={shown(getattr(self, field))} must be {wanted}")
 
 
 def uniforms(seed: int | None) -> random.Random:
@@ -247,7 +258,7 @@ def choose_checked(
     logits: float [V], not written. Raises ValueError as `draw` does, and for an unknown mode.
     """
     if mode not in ("exact", "fast"):
-        raise ValueError(f'mode must be "exact" or "fast", not {mode!r}')
+        raise ArgumentError(f'mode must be "exact" or "fast", not {mode!r}')
     cuts, further = sampling.temperature > 0.0, uniforms(int(u * 2**53))
     if getattr(matcher, "undecided", False):
         token = choose(logits, sampling, seen, counts, u)
@@ -296,4 +307,4 @@ def _weights(logits: AnyLogits) -> Logits:
 def _check_best(best: float) -> None:
     if not math.isfinite(best):
         what = "every token is forbidden" if best == -math.inf else f"the greatest logit is {best}"
-        raise ValueError(f"nothing to draw from: {what}")
+        raise ArgumentError(f"nothing to draw from: {what}")

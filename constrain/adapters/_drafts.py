@@ -47,10 +47,12 @@ class Spelling:
 def draft(matcher: Any, spelling: Spelling, history: Sequence[int], limit: int, match: int = 2) -> list[int]:
     """At most `limit` tokens that may come next; the matcher does not change.
 
-    First what is forced, with the stop token where the output must end; after it, or where nothing is, what followed the
-    last `match` tokens of the history (prompt and reply) before, as far as the constraint allows it. match 0: not that.
+    First what is forced, with the stop token where the output must end; after it, or where nothing is, what followed
+    the last `match` tokens of the history (prompt and reply) before, as far as the constraint allows it. match 0: not
+    that.
     """
-    ahead, ids = matcher.fork(), []
+    ahead = matcher.fork()
+    ids: list[int] = []
     while len(ids) < limit and not ahead.is_terminated():
         forced = spelling(ahead.forced_bytes(16 * limit)) or ahead.forced_tokens(limit=1)
         taken = ahead.accept_tokens(forced[: limit - len(ids)])

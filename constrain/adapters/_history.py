@@ -66,7 +66,7 @@ class Histories:
         self._masks = Masks(self.vocabulary, on_failure, on_event, threads)
         self._families = [None if g is None else Family(g, on_failure, stops, max_states) for g in entries]
         self._prompts: Ids | None = None
-        self._width = 0
+        self._last: Ids = np.zeros((0, 0), np.int64)
 
     def reset(self) -> None:
         """Forget the generation: the next call shows a prompt."""
@@ -77,14 +77,18 @@ class Histories:
 
     def advance(self, ids: Ids) -> list[Track | None]:
         """The tracks of the rows of ids[rows, width]; None for rows without a constraint."""
+        last, self._last = self._last, ids.copy()
+        if self._prompts is not None and ids.shape[1] == last.shape[1] + 1 and np.array_equal(ids[:, :-1], last):
+            tracks = self._step(ids[:, -1].tolist())
+            if tracks is not None:
+                return tracks
         if self._prompts is None or not self._continues(ids, self._prompts):
             self._begin(ids)
         tracks = self._follow(ids)
-        jumped = ids.shape[1] > self._width + 1 or all(f.jumped for f in self._families if f is not None)
+        jumped = ids.shape[1] > last.shape[1] + 1 or all(f.jumped for f in self._families if f is not None)
         if jumped and all(track.state != "open" for track in tracks if track is not None):
             self._begin(ids)
             tracks = self._follow(ids)
-        self._width = ids.shape[1]
         return tracks
 
     def masks(self, ids: Ids, best: Callable[[int], int] | None = None) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
@@ -107,7 +111,7 @@ class Histories:
 
     @property
     def _position(self) -> int:
-        return self._width - self._prompt_width
+        return self._last.shape[1] - self._prompt_width
 
     @property
     def _prompt_width(self) -> int:
@@ -126,7 +130,17 @@ class Histories:
     def _begin(self, ids: Ids) -> None:
         self.reset()
         self._prompts = ids.copy()
-        self._width = ids.shape[1]
+
+    def _step(self, tokens: list[int]) -> list[Track | None] | None:
+        """The tracks when every row goes on by one token, which is the usual case; None where they need a search."""
+        tracks: list[Track | None] = []
+        each = len(tokens) // len(self._families)
+        for first, family in zip(range(0, len(tokens), each), self._families, strict=True):
+            found = [None] * each if family is None else family.step(tokens[first : first + each])
+            if found is None:
+                return None
+            tracks += found
+        return tracks
 
     def _follow(self, ids: Ids) -> list[Track | None]:
         rows, groups = len(ids), len(self._families)

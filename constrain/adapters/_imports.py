@@ -12,4 +12,6 @@ def missing_host(module: str, needs: str, install: str, error: ImportError) -> I
     there and broken, or too old for the names that are asked for.
     """
     hint = f"; {install}" if isinstance(error, ModuleNotFoundError) else ""
-    return ImportError(f"constrain.adapters.{module} needs {needs}, and importing them fails: {error}{hint}", name=error.name)
+    return ImportError(
+        f"constrain.adapters.{module} needs {needs}, and importing them fails: {error}{hint}", name=error.name
+    )

@@ -24,9 +24,9 @@ def jump_ahead(
 ) -> Any:
     """For `generate(custom_generate=jump_ahead)`: greedy decoding or sampling of one sequence, with drafts.
 
-    Drafts are what the constraint forces (keys, punctuation, the end) and what followed the last `lookup` tokens before;
-    the model confirms a draft in one step. The output is that of plain decoding, and with sampling the same seed gives
-    the same tokens. (Both up to rounding: a model may compute several tokens with other products than one.)
+    Drafts are what the constraint forces (keys, punctuation, the end) and what followed the last `lookup` tokens
+    before; the model confirms a draft in one step. The output is that of plain decoding, and with sampling the same
+    seed gives the same tokens. (Both up to rounding: a model may compute several tokens with other products than one.)
 
     `generate` hands a streamer to no callable, so nothing streams.
 
@@ -40,7 +40,7 @@ def jump_ahead(
             f"not {len(input_ids)} sequences" + ("" if processor else " without one")
         )
     name = "cache" if model_kwargs.get("cache") is not None else "past_key_values"
-    cache = model_kwargs.get(name)
+    cache: Any = model_kwargs.get(name)
     if not hasattr(cache, "crop"):
         raise ValueError(f"jump_ahead needs a cache that can be cropped (use_cache=True), not {type(cache).__name__}")
     details = generation_config.return_dict_in_generate

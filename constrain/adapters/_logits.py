@@ -7,6 +7,7 @@ them written (mlx). A host keeps what it is given back, too.
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -39,19 +40,24 @@ def copy_allowed(scores: Any, bitmask: Any, slots: Any, out: Any, left: Any) -> 
             out[row] = scores[row]
             continue
         some = False
-        for word in range((width + 31) // 32):
+        word, last = 0, (width + 31) // 32
+        while word < last:
             bits = bitmask[slot, word] if word < words else 0
             first = word * 32
-            end = min(first + 32, width)
-            if bits == 0:
-                out[row, first:end] = -np.inf
-            elif bits == -1 and some:
-                out[row, first:end] = scores[row, first:end]
-            else:
-                for column in range(first, end):
-                    score = scores[row, column] if (bits >> (column - first)) & 1 else -np.inf
-                    out[row, column] = score
-                    some |= score != -np.inf
+            word += 1
+            if bits == 0 or (bits == -1 and some):
+                while word < last and (bitmask[slot, word] if word < words else 0) == bits:  # runs are long
+                    word += 1
+                end = min(word * 32, width)
+                if bits == 0:
+                    out[row, first:end] = -np.inf
+                else:
+                    out[row, first:end] = scores[row, first:end]
+                continue
+            for column in range(first, min(first + 32, width)):
+                score = scores[row, column] if (bits >> (column - first)) & 1 else -np.inf
+                out[row, column] = score
+                some |= score != -np.inf
         left[row] = some
 
 
@@ -66,6 +72,8 @@ def on_host(array: Any) -> NDArray[Any]:
 
 def masked(scores: Any, bitmask: NDArray[np.int32], slots: NDArray[np.int32]) -> tuple[Any, Left]:
     """A copy of scores[rows, width] with minus infinity where rows of the bitmask forbid, and what is left."""
+    if isinstance(scores, np.ndarray):
+        return _numpy(scores, bitmask, slots)
     return _MASKED[_library(scores)](scores, bitmask, slots)
 
 
@@ -93,20 +101,46 @@ def _library(array: Any) -> str:
     return name
 
 
+class _Outputs:
+    """Arrays for results, used again when nobody holds them any more: fresh memory costs more than the masks."""
+
+    def __init__(self, most: int = 3) -> None:
+        self._most, self._arrays = most, list[NDArray[np.float32]]()
+
+    def take(self, shape: tuple[int, ...]) -> NDArray[np.float32]:
+        """float32 of this shape, of which only the caller knows; its content is left from before."""
+        if self._arrays and self._arrays[0].shape != shape:
+            self._arrays.clear()
+        for place in range(len(self._arrays)):
+            if sys.getrefcount(self._arrays[place]) == 2:  # the list's and the call's: no view or tensor is left
+                return self._arrays[place]
+        made = np.empty(shape, np.float32)
+        if len(self._arrays) < self._most:
+            self._arrays.append(made)
+        return made
+
+
+_local = threading.local()
+
+
 def _numpy(scores: NDArray[Any], bitmask: NDArray[np.int32], slots: NDArray[np.int32]) -> tuple[Any, Left]:
     scores = np.ascontiguousarray(scores, np.float32)
-    out, left = np.empty_like(scores), np.empty(len(scores), np.bool_)
+    try:
+        outputs = _local.outputs
+    except AttributeError:
+        outputs = _local.outputs = _Outputs()
+    out, left = outputs.take(scores.shape), np.empty(len(scores), np.bool_)
     copy_allowed(scores, bitmask, slots, out, left)
     return out, left
 
 
 def _torch(scores: Any, bitmask: NDArray[np.int32], slots: NDArray[np.int32]) -> tuple[Any, Left]:
     torch = sys.modules["torch"]
-    scores = scores.detach()
-    if scores.device.type == "cpu" and scores.dtype == torch.float32:
+    if scores.is_cpu and scores.dtype == torch.float32:
+        scores = scores.detach()
         out, left = _numpy(scores.numpy(), bitmask, slots)
         return torch.from_numpy(out), left
-    out = scores.clone(memory_format=torch.contiguous_format)
+    out = scores.detach().clone(memory_format=torch.contiguous_format)
     aligned = torch.from_numpy(bitmask[np.maximum(slots, 0)])
     apply_token_bitmask_inplace(out, aligned, indices=np.flatnonzero(slots >= 0).tolist())
     return out, ((out != float("-inf")).any(dim=1).cpu().numpy()) | (slots < 0)

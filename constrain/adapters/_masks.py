@@ -90,16 +90,17 @@ class Masks:
 
     def _fill(self, tracks: Sequence[Track], bitmask: NDArray[np.int32]) -> None:
         try:
-            fill_next_token_bitmasks([track.matcher for track in tracks], bitmask, threads=self.threads)
+            if len(tracks) > 1:
+                fill_next_token_bitmasks([track.matcher for track in tracks], bitmask, threads=self.threads)
+            else:
+                for track in tracks:
+                    track.matcher.fill_next_token_bitmask(bitmask)
         except Exception:  # one of them fails; the others need not
             for slot, track in enumerate(tracks):
                 try:
                     track.matcher.fill_next_token_bitmask(bitmask, slot)
                 except Exception as error:
                     track.fail("mask", error)
-        for slot in np.flatnonzero(~bitmask[: len(tracks)].any(axis=1)).tolist():
-            if tracks[slot].state == "open":
-                tracks[slot].fail("mask", "no token of the vocabulary can continue here")
 
     def _report_closed(self, row: int, position: int, track: Track) -> None:
         if track.state == "failed" and self.on_failure == "raise":

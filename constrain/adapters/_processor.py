@@ -22,7 +22,7 @@ class HistoryProcessor:
     constraint:     one Grammar (or `constrain.requests.Constraint`) for all prompts of the batch, or a list with one or
                     None (no constraint) per prompt. Rows of None, rows whose output has ended and rows whose history
                     the constraint forbids are not touched.
-    stop_token_ids: ids that end the output; None: those of the vocabulary. Give what the host says where the two differ.
+    stop_token_ids: ids that end the output; None: those of the vocabulary. Give the host's where the two differ.
     on_failure:     if the constraint of a row fails (a limit is reached), "stop" lets that row only end, "soft" lifts
                     its constraint, "raise" raises ConstrainError; None is "stop" for a constraint that restricts from
                     the start, else "soft".
@@ -79,12 +79,13 @@ class HistoryProcessor:
         vocabulary = self._histories.vocabulary
         if vocabulary is None:
             return scores
-        if len(scores.shape) != 2 or len(ids.shape) != 2 or len(scores) != len(ids):
+        rows, width = scores.shape if scores.ndim == 2 else (-1, -1)
+        if ids.ndim != 2 or len(ids) != rows:
             raise ValueError(
-                f"expected ids [rows, length] and scores [rows, width], got {list(ids.shape)} and {list(scores.shape)}"
+                f"expected ids [rows, length] and scores [rows, width], got {list(ids.shape)} and "
+                f"{list(scores.shape)}; continuous batching, which shows only the last ids, is not supported"
             )
         bitmask, slots = self._histories.masks(on_host(ids), best=lambda row: int(scores[row].argmax()))
-        width = scores.shape[1]
         if width < vocabulary.n_tokens and self._narrow != width:
             self._narrow = width
             self._histories.report("narrow", -1, f"{width} columns of scores for {vocabulary.n_tokens} tokens")

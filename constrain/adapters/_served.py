@@ -77,14 +77,12 @@ class Served:
 
     def take(self, tokens: Sequence[int]) -> bool:
         """Take all tokens, or none of them (False)."""
-        taken = 0
-        for token in tokens:
+        for taken, token in enumerate(tokens):
             if self.terminated:
                 self._behind += 1
             elif not self.matcher.accept_token(token):
                 self.rollback(taken)
                 return False
-            taken += 1
         return True
 
     def prefix(self, tokens: Sequence[int]) -> list[int]:

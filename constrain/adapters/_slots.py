@@ -1,7 +1,7 @@
 """Constraints of a server's requests, by the slot that each request has in the batch.
 
-For hosts that say when a request comes, moves and goes, and that keep its tokens: a slot has the tokens that its request
-generated so far, and the tracks that have taken them. With drafted tokens a request has several rows, one for each
+For hosts that say when a request comes, moves and goes: a slot has the tokens that its request has generated so far,
+and the tracks that have taken them. With drafted tokens a request has several rows, one for each
 length of its history.
 """
 

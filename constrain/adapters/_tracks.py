@@ -73,17 +73,26 @@ class Track:
         """Bring the track to `history`, with which it has `common` tokens in common."""
         try:
             self._go_back(common)
-            for token in history[common:].tolist():
-                if self.length == len(self.tokens):
-                    self.tokens = np.concatenate([self.tokens, np.empty_like(self.tokens)])
-                self.tokens[self.length] = token
-                self.length += 1
-                if not self.matcher.accept_token(token):
-                    self.close("illegal", f"token {token} is not allowed after {self.length - 1} tokens")
-                elif self.matcher.is_terminated():
-                    self.close("ended")
-                if self.state != "open":
-                    break
+        except Exception as error:
+            self.fail("commit", error)
+        for token in history[common:].tolist():
+            self.push(token)
+            if self.state != "open":
+                break
+
+    def push(self, token: int) -> None:
+        """Take one token more. What follows a closed track says nothing."""
+        if self.state != "open":
+            return
+        if self.length == len(self.tokens):
+            self.tokens = np.concatenate([self.tokens, np.empty_like(self.tokens)])
+        self.tokens[self.length] = token
+        self.length += 1
+        try:
+            if not self.matcher.accept_token(token):
+                self.close("illegal", f"token {token} is not allowed after {self.length - 1} tokens")
+            elif self.matcher.is_terminated():
+                self.close("ended")
         except Exception as error:
             self.fail("commit", error)
 
@@ -141,6 +150,16 @@ class Family:
         self.tracks, self._by_row = [], {}
         if self.root.state != "open":
             self.root = Track(self._make, self.root.ends)
+
+    def step(self, tokens: Sequence[int]) -> list[Track] | None:
+        """The tracks when each row of the last call goes on by one token; None where one must become several."""
+        wanted: dict[int, tuple[Track, int]] = {}
+        for track, token in zip(self._by_row.values(), tokens, strict=True):
+            if track is self.root or wanted.setdefault(id(track), (track, token))[1] != token:
+                return None
+        for track, token in wanted.values():
+            track.push(token)
+        return list(self._by_row.values())
 
     def follow(self, rows: Sequence[int], histories: Sequence[Ids]) -> list[Track]:
         """The track of each history; equal histories share one."""

@@ -1,10 +1,10 @@
 """Logits processor for llama-cpp-python (docs/hosts.md).
 
-    llm = Llama("model.gguf")
-    grammar = constrain.compile_json_schema(schema, vocabulary_of(llm))
-    processor = ConstraintLogitsProcessor(grammar)
-    llm(prompt, logits_processor=LogitsProcessorList([processor]))
-    processor.check()
+llm = Llama("model.gguf")
+grammar = constrain.compile_json_schema(schema, vocabulary_of(llm))
+processor = ConstraintLogitsProcessor(grammar)
+llm(prompt, logits_processor=LogitsProcessorList([processor]))
+processor.check()
 """
 
 from __future__ import annotations

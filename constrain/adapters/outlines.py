@@ -1,7 +1,7 @@
 """Backend for Outlines (docs/hosts.md).
 
-    backend = ConstrainBackend(model)
-    generator = outlines.Generator(model, processor=backend.get_json_schema_logits_processor(schema))
+backend = ConstrainBackend(model)
+generator = outlines.Generator(model, processor=backend.get_json_schema_logits_processor(schema))
 """
 
 from __future__ import annotations
@@ -67,9 +67,7 @@ class ConstrainBackend(BaseBackend):  # type: ignore[misc]
     processor_options: of `ConstraintLogitsProcessor`. settings: of `constrain.requests.completions`.
     """
 
-    def __init__(
-        self, model: Any, *, processor_options: dict[str, Any] | None = None, **settings: Any
-    ) -> None:
+    def __init__(self, model: Any, *, processor_options: dict[str, Any] | None = None, **settings: Any) -> None:
         self.vocabulary = vocabulary_of(model)
         library = model.tensor_library_name
         options = processor_options or {}

@@ -3,7 +3,7 @@
     from constrain.adapters.sglang import register
     register()                                            # then start the server with --grammar-backend constrain
 
-The process that runs SGLang's scheduler has to call `register`: a script of its own that starts the server, for instance.
+The process that runs SGLang's scheduler has to call `register`: a script that starts the server, for instance.
 """
 
 from __future__ import annotations

@@ -88,9 +88,7 @@ def _vocabulary(config: Any, width: int) -> Vocabulary:
     from tokenizers import Tokenizer
 
     json.loads(config.tokenizer_str)  # a path would be read as a tokenizer of no tokens
-    return Vocabulary.from_tokenizer(
-        Tokenizer.from_str(config.tokenizer_str), logits_width=width, eos_token_ids=ends
-    )
+    return Vocabulary.from_tokenizer(Tokenizer.from_str(config.tokenizer_str), logits_width=width, eos_token_ids=ends)
 
 
 def install_factory(name: str = "XGrammarMatcherFactory", **settings: Any) -> None:
@@ -105,6 +103,6 @@ def install_factory(name: str = "XGrammarMatcherFactory", **settings: Any) -> No
         raise ValueError(f"TensorRT-LLM's guided decoder knows no {name}")
 
     def make(*arguments: Any, **options: Any) -> ConstrainMatcherFactory:
-        return ConstrainMatcherFactory(*arguments, **options, **settings)
+        return ConstrainMatcherFactory(*arguments, **{**options, **settings})
 
     setattr(guided_decoder, name, make)

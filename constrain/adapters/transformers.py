@@ -38,9 +38,4 @@ class ConstraintLogitsProcessor(HistoryProcessor, LogitsProcessor):  # type: ign
 
     def __call__(self, input_ids: Any, scores: Any) -> Any:
         """Scores [rows, width] for input_ids [rows, length]: a new tensor, or `scores` if nothing is restricted."""
-        if scores.dim() != 2 or input_ids.dim() != 2:
-            raise ValueError(
-                f"expected input_ids [rows, length] and scores [rows, width], got {list(input_ids.shape)} and "
-                f"{list(scores.shape)}; continuous batching is not supported"
-            )
         return self.process(input_ids, scores)

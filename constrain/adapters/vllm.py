@@ -1,7 +1,7 @@
 """Logits processor, grammar and grammar backend for vLLM (docs/hosts.md).
 
     vllm serve MODEL --logits-processors constrain.adapters.vllm:ConstraintLogitsProcessor
-    SamplingParams(extra_args={"constrain": {"response_format": ...}})        # a body as constrain.requests.chat reads it
+    SamplingParams(extra_args={"constrain": {"response_format": ...}})    # a body, as constrain.requests.chat reads it
 
 The processor serves both model runners, V1 and V2: vLLM has one group of entry points for the two, and refuses a class
 that is not of the running one. `ConstrainBackend` and `ConstrainGrammar` have vLLM's interface of structured outputs.
@@ -76,8 +76,8 @@ def settings_of(vllm_config: Any) -> dict[str, Any]:
 class ConstraintLogitsProcessor(LogitsProcessor, SlotLogitsProcessor):  # type: ignore[misc]  # vllm is untyped here
     """Constrains the requests that have "constrain" in their `extra_args`: a body, or its JSON text.
 
-    When the constraint of a request fails, it may only end, and the log says why. In Model Runner V2 drafted tokens have
-    masks of their own; the V1 runner takes no processors with speculative decoding.
+    When the constraint of a request fails, it may only end, and the log says why. In Model Runner V2 drafted tokens
+    have masks of their own; the V1 runner takes no processors with speculative decoding.
     """
 
     def __init__(self, vllm_config: Any, *host: Any) -> None:
@@ -163,7 +163,7 @@ class ConstraintLogitsProcessor(LogitsProcessor, SlotLogitsProcessor):  # type: 
         return self._put(req_idx, sampling_params)
 
     def _rows_by_slots(self, context: Any) -> list[tuple[int, int] | None]:
-        """A row per drafted token as well. What is not yet known of a request's tokens is read from the host's state."""
+        """A row per drafted token as well. What is not yet known of a request is read from the host's state."""
         if not any(int(name) in self._slots for name in context.idx_mapping_np):
             return [None] * len(context.expanded_idx_mapping)
         layout = (context.expanded_idx_mapping, context.expanded_local_pos, context.pos, context.input_ids)
@@ -275,8 +275,8 @@ def install_backend(name: str = "guidance") -> None:
     """Let one of vLLM's names of structured-output backends, "guidance" or "xgrammar", mean `constrain`.
 
     vLLM chooses backends by fixed names and has no register, so this replaces the class that its manager makes for the
-    name. It has to run in the process of the engine core: constrain-decoding is a plugin of vLLM that calls it where the
-    environment has CONSTRAIN_VLLM_BACKEND. vLLM still validates requests as it does for that name.
+    name. It has to run in the process of the engine core: constrain-decoding is a plugin of vLLM that calls it where
+    the environment has CONSTRAIN_VLLM_BACKEND. vLLM still validates requests as it does for that name.
     """
     import vllm.v1.structured_output as host
 

@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._arguments import integer, integers, is_listing
+from .._errors import ArgumentError
 from . import kernels
 from . import layout as at
 from .matcher import Matcher, mask_array
@@ -23,17 +25,23 @@ def fill_batch(
     matchers: Sequence[Matcher], bitmask: Any, rows: Sequence[int] | None = None, threads: int | None = None
 ) -> None:
     """See `constrain.fill_next_token_bitmasks`."""
-    count = len(matchers)
-    if not count:
+    matchers = _list_of_matchers(matchers)
+    if not matchers:
         return
-    places = np.arange(count) if rows is None else np.asarray(rows, np.int64)
-    if len(places) != count:
-        raise ValueError(f"{count} matchers but {len(places)} rows")
-    if len(set(map(id, matchers))) != count:
-        raise ValueError("a matcher occurs twice in the batch; fork() it")
-    array = mask_array(bitmask, max([m._index.words for m in matchers]))
-    if places.min() < 0 or places.max() >= len(array):
-        raise IndexError(f"rows {places.min()}..{places.max()} of a bitmask with {len(array)} rows")
+    given = range(len(matchers)) if rows is None else integers(rows, "rows")
+    places = np.array(given, np.int64) if max(map(abs, given), default=0) < 1 << 62 else None
+    if places is None or len(places) != len(matchers):
+        raise ArgumentError(f"{len(matchers)} matchers, and rows that do not fit them")
+    if len(set(given)) != len(given):
+        raise ArgumentError("two matchers have the same row")
+    if threads is not None:
+        threads = integer(threads, "threads (or None)", 0)
+    if len({id(m) for m in matchers}) != len(matchers):
+        raise ArgumentError("a matcher occurs twice in the batch; fork() it")
+    array = mask_array(bitmask, max(m._index.words for m in matchers))
+    if len(places) and (places.min() < 0 or places.max() >= len(array)):
+        raise ArgumentError(f"rows {places.min()}..{places.max()} of a bitmask with {len(array)} rows")
+    count = len(matchers)
     apart = [i for i, m in enumerate(matchers) if not m._in_engine]
     if apart:
         for i in apart:
@@ -57,6 +65,14 @@ def fill_batch(
     for matcher, place in zip(matchers, places.tolist(), strict=True):
         if matcher._lacks_bytes:
             matcher._check_alive(array[place])
+
+
+def _list_of_matchers(matchers: Any) -> list[Matcher]:
+    if is_listing(matchers):
+        found = list(matchers)
+        if all(hasattr(one, "_in_engine") for one in found):
+            return found
+    raise ArgumentError("matchers must be a sequence of matchers or sessions")
 
 
 @lru_cache(maxsize=4)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from .._arguments import text_bytes
 from .._errors import ConstrainError, LimitError, VocabularyError
 from .._limits import Limits, timed
 from ..vocabulary import Vocabulary
@@ -28,6 +31,8 @@ __all__ = ["Grammar"]
 
 _MOST_SECONDS = 2.0
 """Time of one question about an array whose items are compared; what is not known by then is taken to be possible."""
+_BYTES = 100_000
+"""Bytes of a text that is judged, for each of which it may take the time of a compilation."""
 _MOST_KEPT = 32
 """Beginnings of its text that are kept."""
 
@@ -122,14 +127,33 @@ class Grammar:
         return self
 
     def accepts(self, data: bytes | str) -> bool:
-        """Whether `data` is a complete output, by the interpreters: the kernels have no part in it."""
-        return Recogniser(self.root).accepts(data.encode() if isinstance(data, str) else data)
+        """Whether `data` is a complete output, by the interpreters: the kernels have no part in it.
+
+        Takes some 10 µs a byte. Raises LimitError past limits.max_seconds for each 100,000 bytes.
+        """
+        with self._questioned(data) as text:
+            return Recogniser(self.root).accepts(text)
 
     def explain(self, data: bytes | str) -> Rejection | None:
-        """Where and why `data` is not a complete output, and what was expected there; None when it is one."""
+        """Where and why `data` is not a complete output, and what was expected there; None when it is one.
+
+        Raises LimitError as `accepts` does.
+        """
         from .explain import explain
 
-        return explain(Recogniser(self.root), data.encode() if isinstance(data, str) else data)
+        with self._questioned(data) as text:
+            return explain(Recogniser(self.root), text)
+
+    @contextmanager
+    def _questioned(self, data: bytes | str) -> Iterator[bytes]:
+        """A text to judge, with the clock running."""
+        text = text_bytes(data)
+        seconds = self.limits.max_seconds * (1 + len(text) / _BYTES)
+        try:
+            with timed(replace(self.limits, max_seconds=seconds), "time of judging one text"):
+                yield text
+        except RecursionError:
+            raise LimitError("max_depth", self.limits.max_depth, "nesting of a text") from None
 
     def can_go_on(self, frame: int, text: bytes) -> bool:
         """Whether the array at that address of the program, written as far as `text`, can go on; for -1, whether

@@ -1,4 +1,4 @@
-"""The kernel for most bytes, plain content of a JSON string: walks have it inline.
+"""The kernel for most bytes, plain content of strings: walks have it inline.
 
 What it leaves open goes to `steps.advance`.
 """
@@ -34,18 +34,20 @@ from .layout import (
 from .lexemes import follow, narrow, within_bounds
 
 
-@kernel("A i -> b")
-def is_content(A, byte):
-    """Whether a byte is plain content inside a JSON string, and no array asks what it is."""
-    return byte >= 32 and byte != 34 and byte != 92 and A[A_COMPARES] == 0
+@kernel("P A C i i -> b")
+def is_content(P, A, C, row, byte):
+    """Whether a byte is plain content of the JSON string that a configuration is in, and no array asks what it is."""
+    if byte < 32 or byte == 34 or byte == 92 or A[A_COMPARES] != 0:
+        return False
+    return C[row + NODE] != DONE and P[C[row + NODE]] == K_LEXEME and P[C[row + NODE] + L_SKIN] != SKIN_RAW
 
 
 @kernel("P A C i i -> i")
 def read_content(P, A, C, row, byte):
-    """Read a byte of plain content where a JSON string surely goes on with it, or surely does not: the many bytes for
-    which `consume` would do the same at length. Returns the configurations appended, or -1 where more is at stake."""
+    """Read a byte of plain content where a lexeme surely goes on with it, or surely does not: the many bytes for which
+    `consume` would do the same at length. Returns the configurations appended, or -1 where more is at stake."""
     node, state = C[row + NODE], C[row + STATE]
-    if node == DONE or P[node] != K_LEXEME or P[node + L_SKIN] == SKIN_RAW or C[row + ESC] != 0 or state < 0:
+    if node == DONE or P[node] != K_LEXEME or C[row + ESC] != 0 or state < 0:
         return -1
     counted, chars = P[node + L_COUNTED], C[row + CHARS]
     target = follow(P, state, byte)

@@ -17,7 +17,7 @@ from random import Random
 from .._limits import check_time
 from ..languages.words import distances
 from .grammar import ArrayShape, Frame, Lexeme, ObjectShape, Skin
-from .oracle import DONE, Items, Members, Oracle, Thread, _KeyLexeme, _state
+from .oracle import DONE, Items, Members, Oracle, Thread, _KeyLexeme
 from .shortest import Completer, spelled
 
 __all__ = ["example"]
@@ -156,7 +156,7 @@ class _Writer:
                 byte, self.plan = self.plan[0], self.plan[1:]
                 yield byte
                 self.plan = b""  # it was refused
-        state = -1 if node.dfa is None else _state(node.dfa, content)
+        state = view.text.ahead.state
         if state >= 0 and node.dfa is not None and node.dfa.labels[state] >= 0:
             chars = len(content)
             if self.rng.random() < (0.15 if chars < _LONG else 0.9):
@@ -191,7 +191,7 @@ class _Writer:
         if words and (node.dfa is None or self.rng.random() < 0.5):
             yield self.rng.choice(words)[len(content)]
             return
-        state = -1 if node.dfa is None else _state(node.dfa, content)
+        state = view.text.ahead.state
         yield from self._letters(node, content, state, _NUMBER if _NUMERIC.issuperset(content) else _TEXT)
 
     def _letters(self, node: Lexeme, content: bytes, state: int, weights: list[float]) -> Iterator[int]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from .grammar import SYMBOL, Call, Frame, Lexeme, Node, ObjectShape, Select, Skin, Union, resolve
-from .oracle import Items, Members, Oracle, Thread, callee, key_lexeme
+from .oracle import Items, Members, Oracle, Thread, callees, key_lexeme
 from .recogniser import Reading, Recogniser
 
 __all__ = ["Rejection", "explain", "rejection"]
@@ -166,7 +166,8 @@ def _missing_keys(thread: Thread) -> list[bytes]:
     """Required keys that were not written yet."""
     if not isinstance(thread.frame.shape, ObjectShape):
         return []
-    shape, (emitted,) = thread.object
+    shape, members = thread.object
+    emitted = members.emitted
     return [k for k, needed in zip(shape.keys, shape.required, strict=True) if needed and k not in emitted]
 
 
@@ -174,7 +175,8 @@ def _expected_call(thread: Thread, call: Call, missing: list[bytes]) -> Iterator
     if call.select is Select.KEY:
         if missing:
             yield f"the required {_keys(missing)}"
-        shape, (emitted,) = thread.object
+        shape, members = thread.object
+        emitted = members.emitted
         left = [k for k in key_lexeme(shape).words if k not in emitted and k not in missing]
         if not _has_values(thread.frame):
             yield "a string unlike the earlier ones" if emitted else "a string"
@@ -183,8 +185,7 @@ def _expected_call(thread: Thread, call: Call, missing: list[bytes]) -> Iterator
         elif left:
             yield _one_of(left)
         return
-    node, _ = callee(thread, call)
-    if node is not None:
+    for node, _ in callees(thread, call):
         yield from _describe(node)
 
 
@@ -203,8 +204,8 @@ def _expected_text(oracle: Oracle, thread: Thread) -> Iterator[str]:
     words = [word for word in node.words if word.startswith(content)]
     if words and node.dfa is None and not escape:
         if node is _key_of(thread.parent):
-            _, (emitted,) = thread.caller.object
-            words = [word for word in words if word not in emitted]
+            _, members = thread.caller.object
+            words = [word for word in words if word not in members.emitted]
             yield _one_of(words)
         else:
             yield from (_text(word[len(content) :]) for word in words[:_SHOWN] if word != content)

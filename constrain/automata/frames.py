@@ -7,6 +7,7 @@ byte; what cannot start with it is not called.
 from __future__ import annotations
 
 from ._kernel import kernel
+from .choices import chosen, narrow, option_count, option_node, options_of
 from .guards import may_continue, passes
 from .hashes import row_hash, store_hash
 from .layout import (
@@ -15,7 +16,6 @@ from .layout import (
     A_NEEDED,
     A_POS,
     A_SCRATCH,
-    A_TOP,
     BLANKS,
     CALL_EQUAL,
     CALL_NODE,
@@ -23,7 +23,6 @@ from .layout import (
     CALL_RETURNS,
     CALL_SELECT,
     CALL_SIZE,
-    CALL_VARIANT,
     CW,
     EMIT,
     ENTER,
@@ -51,19 +50,15 @@ from .layout import (
     NEED_CAP,
     NEWLINES,
     NODE,
-    O_BY_RANK,
+    O_DIAGRAM,
     O_EXTRA,
     O_EXTRA_FIRST,
     O_EXTRA_VALUES,
     O_INITIAL,
     O_KEYS,
-    O_LABELS,
     O_LEXEME,
-    O_MAX,
     O_MISSING,
-    O_OBLIGATIONS,
-    O_RANK,
-    O_REQUIRED,
+    O_REGISTERS,
     O_VALUES,
     O_WORDS,
     PARENT,
@@ -75,7 +70,6 @@ from .layout import (
     R_SEEN,
     R_SIZE,
     R_STATE,
-    REACH,
     READ,
     REGS,
     S_BASE,
@@ -86,7 +80,6 @@ from .layout import (
     S_FLAGS,
     S_LEVEL,
     S_NEWLINES,
-    S_PENDING,
     SELECT_ITEM,
     SELECT_KEY,
     SELECT_VALUE,
@@ -165,98 +158,9 @@ def read_frame(P, A, C, T, n, byte):
     return n
 
 
-@kernel("P i i i -> i")
-def value_of(P, shape, label, variant):
-    """The node of the value of a key, such that it meets the obligations of `variant`; -1 for none."""
-    keys = P[shape + O_KEYS]
-    if label < keys:
-        return P[P[shape + O_VALUES] + variant * keys + label]
-    return P[P[shape + O_EXTRA_VALUES] + variant * P[shape + O_LABELS] + label - keys]
-
-
-@kernel("P A i i i i -> b")
-def can_meet(P, A, shape, regs, pending, label):
-    """Whether the obligations `pending` can be met by members that follow. label: of the key that comes before these,
-    and does not meet them; -1: none does.
-
-    The fewest optional members for each set of obligations, over the keys that are left, then over additional ones.
-    """
-    if pending == 0:
-        return True
-    keys, rank, sets = P[shape + O_KEYS], P[shape + O_RANK], 1 << P[shape + O_OBLIGATIONS]
-    room = REACH
-    if P[shape + O_MAX] >= 0:
-        room = P[shape + O_MAX] - A[regs + G_COUNT] - A[regs + G_MISSING]
-        if label >= keys or (label >= 0 and bit(P, P[shape + O_REQUIRED], label) == 0):
-            room -= 1
-    place = 0
-    if rank >= 0:
-        before = label if label >= 0 else A[regs + G_KEY]
-        place = 0 if before < 0 else keys if before >= keys else P[rank + before] + 1
-    top = A[A_TOP]
-    cost = allocate(A, sets)
-    if cost == 0:
-        return False  # the arena must grow
-    for k in range(sets):
-        A[cost + k] = 0 if k == 0 else REACH + 1
-    for r in range(place, keys):
-        k = r if rank < 0 else P[P[shape + O_BY_RANK] + r]
-        if k != label and (rank >= 0 or bit(A, regs + G_BITS, k) != 0):
-            reach_sets(P, A, shape, k, cost, 1 - bit(P, P[shape + O_REQUIRED], k))
-    if P[shape + O_EXTRA] >= 0:
-        for _ in range(P[shape + O_OBLIGATIONS]):
-            for k in range(P[shape + O_LABELS]):
-                reach_sets(P, A, shape, keys + k, cost, 1)
-    found = False
-    for k in range(sets):
-        if k & pending == pending and A[cost + k] <= room:
-            found = True
-    A[A_TOP] = top
-    return found
-
-
-@kernel("P A i i i i -> v")
-def reach_sets(P, A, shape, label, cost, price):
-    """Lower the costs of sets of obligations by one member of a label, at its price."""
-    sets = 1 << P[shape + O_OBLIGATIONS]
-    for met in range(sets - 1, -1, -1):
-        for variant in range(1, sets):
-            if met & variant == 0 and value_of(P, shape, label, variant) >= 0:
-                A[cost + (met | variant)] = min(A[cost + (met | variant)], A[cost + met] + price)
-
-
-@kernel("P A i i i -> i")
-def keys_that_meet(P, A, shape, regs, pending):
-    """Registers in which only those keys may follow after which the obligations `pending` can be met; 0 when the arena
-    must grow.
-    """
-    keys, words = P[shape + O_KEYS], P[shape + O_WORDS]
-    fresh = allocate(A, G_BITS + words)
-    if fresh == 0:
-        return 0
-    for k in range(G_BITS + words):
-        A[fresh + k] = A[regs + k]
-    for label in range(keys + P[shape + O_LABELS]):
-        if label < keys:
-            if bit(A, regs + G_BITS, label) == 0:
-                continue
-        elif (A[regs + G_EXTRA] >> (label - keys)) & 1 == 0:
-            continue
-        meets, variant = False, 0
-        while variant <= pending and not meets:
-            if variant & ~pending == 0 and value_of(P, shape, label, variant) >= 0:
-                meets = can_meet(P, A, shape, regs, pending & ~variant, label)
-            variant += 1
-        if not meets and label < keys:
-            A[fresh + G_BITS + (label >> 5)] &= ~(1 << (label & 31))
-        elif not meets:
-            A[fresh + G_EXTRA] &= ~(1 << (label - keys))
-    return fresh
-
-
 @kernel("P A i i i -> i")
 def call_target(P, A, call, node, regs):
-    """The node that a call calls for these registers, or -1 when none may follow."""
+    """The node that a call calls for these registers, or -1 when none may follow. Of a value that has options: -1."""
     select = P[call + CALL_SELECT]
     if P[call + CALL_NODE] >= 0:
         return P[call + CALL_NODE]
@@ -264,7 +168,10 @@ def call_target(P, A, call, node, regs):
     if select == SELECT_KEY:
         return P[shape + O_LEXEME]
     if select == SELECT_VALUE:
-        return value_of(P, shape, A[regs + G_KEY], P[call + CALL_VARIANT])
+        label, keys = A[regs + G_KEY], P[shape + O_KEYS]
+        if P[shape + O_DIAGRAM] >= 0 and options_of(P, shape, label) >= 0:
+            return -1
+        return P[P[shape + O_VALUES] + label] if label < keys else P[P[shape + O_EXTRA_VALUES] + label - keys]
     if not may_continue(P, A, SHAPE_ARRAY, shape, regs):
         return -1
     count = A[regs]
@@ -275,34 +182,53 @@ def call_target(P, A, call, node, regs):
 def make_call(P, A, T, n, call, node, regs, parent, level, byte):
     """Push what a call leads to: its node, asked to start with the byte, and for a node that may be empty also the
     state after it. Returns the scratch count."""
-    returns, target = P[call + CALL_RETURNS], call_target(P, A, call, node, regs)
+    returns, select = P[call + CALL_RETURNS], P[call + CALL_SELECT]
     if P[call + CALL_NULLABLE] != 0:
         set_row(A, push_scratch(A, n), node, returns, regs, parent, level)
         n += 1
+    shape = P[node + F_SHAPE]
+    if select == SELECT_VALUE and P[shape + O_DIAGRAM] >= 0:
+        return call_options(P, A, n, returns, node, regs, parent, level, byte)
+    target = call_target(P, A, call, node, regs)
     if target < 0 or not starts_with_byte(P, target, byte):
         return n
-    if P[call + CALL_SELECT] == SELECT_ITEM:
+    if select == SELECT_ITEM:
         old = regs
-        compares = P[P[node + F_SHAPE] + Y_COMPARED] != 0
+        compares = P[shape + Y_COMPARED] != 0
         regs = next_item(A, T, old, P[call + CALL_EQUAL]) if compares else allocate(A, 1)
         if regs == 0:
             return n
         A[regs] = A[old] + 1
-    pending = P[returns + S_PENDING]
-    if pending != 0:
-        shape = P[node + F_SHAPE]
-        if P[call + CALL_SELECT] == SELECT_VALUE and not can_meet(P, A, shape, regs, pending, -1):
-            return n
-        if P[call + CALL_SELECT] == SELECT_KEY:
-            regs = keys_that_meet(P, A, shape, regs, pending)
-            if regs == 0:
-                return n
-    caller = push_frame(P, A, node, returns, regs, parent, level, P[call + CALL_EQUAL] != UNCOMPARED)
+        return push_call(P, A, n, target, returns, node, regs, parent, level, P[call + CALL_EQUAL] != UNCOMPARED)
+    return push_call(P, A, n, target, returns, node, regs, parent, level, False)
+
+
+@kernel("P A i i i i i i i b -> i")
+def push_call(P, A, n, target, returns, node, regs, parent, level, compares):
+    """Push a scratch row that starts a node called by a frame. compares: see push_frame. Returns the scratch count."""
+    caller = push_frame(P, A, node, returns, regs, parent, level, compares)
     if caller == 0:
         return n
     below = level if P[node + F_SHAPE_KIND] == SHAPE_NONE else level + 1
     set_row(A, push_scratch(A, n), target, ENTER, -1, caller, below)
     return n + 1
+
+
+@kernel("P A i i i i i i i -> i")
+def call_options(P, A, n, returns, node, regs, parent, level, byte):
+    """Push every option of the value that comes next which other members can complete. Returns the scratch count."""
+    shape = P[node + F_SHAPE]
+    label = A[regs + G_KEY]
+    place = options_of(P, shape, label)
+    for option in range(1 if place < 0 else option_count(P, place)):
+        target = option_node(P, shape, label, place, option)
+        if target >= 0 and starts_with_byte(P, target, byte):
+            after = chosen(P, A, shape, regs, label, place, option)
+            if after == 0:
+                return n
+            if after > 0:
+                n = push_call(P, A, n, target, returns, node, after, parent, level, False)
+    return n
 
 
 @kernel("P i i -> b")
@@ -382,7 +308,7 @@ def first_registers(P, A, node):
     shape = P[node + F_SHAPE]
     if P[node + F_SHAPE_KIND] == SHAPE_OBJECT:
         words = P[shape + O_WORDS]
-        regs = allocate(A, G_BITS + words)
+        regs = allocate(A, G_BITS + P[shape + O_REGISTERS])
         if regs != 0:
             A[regs + G_COUNT] = 0
             A[regs + G_KEY] = -1
@@ -391,6 +317,10 @@ def first_registers(P, A, node):
             A[regs + G_EXTRA] = P[shape + O_EXTRA_FIRST]
             for k in range(words):
                 A[regs + G_BITS + k] = P[P[shape + O_INITIAL] + k]
+            for k in range(words, P[shape + O_REGISTERS]):
+                A[regs + G_BITS + k] = 0
+            if P[shape + O_DIAGRAM] >= 0:
+                narrow(P, A, shape, regs)
         return regs
     if P[node + F_SHAPE_KIND] == SHAPE_ARRAY:
         regs = allocate(A, U_SIZE if P[shape + Y_COMPARED] != 0 else 1)

@@ -30,6 +30,7 @@ __all__ = [
     "SYMBOL",
     "ArrayShape",
     "Call",
+    "Diagram",
     "Frame",
     "Guard",
     "Layout",
@@ -42,13 +43,12 @@ __all__ = [
     "Skin",
     "Space",
     "Union",
-    "Variant",
     "resolve",
     "symbol",
 ]
 
 MANY_LABELS = 30
-"""Kinds of additional keys that an object with obligations may have."""
+"""Kinds of additional keys that an object with a diagram may have."""
 
 NOWHERE = -1
 """In place of a layout state: none."""
@@ -116,13 +116,25 @@ class Lazy(Node):
 
 
 @dataclass(eq=False)
-class Variant:
-    """Nodes of members that meet some of an object's obligations, in the order of its keys and extra_values; None where
-    a member cannot.
+class Diagram:
+    """What the members of an object decide together: a decision diagram, with one level per key it is about.
+
+    keys:    per level an index into the shape's keys.       options: per level the nodes that the value can be.
+    levels:  per level its nodes, the first node of the first level being the root; a node is its edges, each an option,
+             or -1 for an object that has no such key, and the node of the next level that it leads to.
+    others:  per label of additional keys its options: (node of the value, kind).
+    moves:   per kind, and per state of the additional members so far, the state after one more; state 0 is the first.
+    ends:    per node behind the last level, and per state, whether the object may end.
+    Every node lies on some way from the root to such an end, whose members the shape allows. Of each label there are
+    more keys than an output has members. Labels are at most MANY_LABELS.
     """
 
-    values: tuple[Node | None, ...]
-    extra_values: tuple[Node | None, ...]
+    keys: tuple[int, ...]
+    options: tuple[tuple[Node, ...], ...]
+    levels: tuple[tuple[tuple[tuple[int, int], ...], ...], ...]
+    others: tuple[tuple[tuple[Node, int], ...], ...]
+    moves: tuple[tuple[int, ...], ...]
+    ends: tuple[tuple[bool, ...], ...]
 
 
 @dataclass(eq=False)
@@ -135,13 +147,10 @@ class ObjectShape:
     rank:     per key its place when the order of members is fixed (additional keys come last); None: any order.
     extra:    automaton of the additional keys, labelled with an index into extra_values; None: no additional keys.
               A declared key is never an additional one, whatever `extra` accepts. No key occurs twice.
-    variants: for an object with n obligations ("some member must be such"), which its layout tracks (see LayoutState),
-    the
-              2**n - 1 nonempty sets of obligations: variants[d - 1] has the nodes of members that meet those in the
-              bits of d; what can meet them can meet a part of them. Of a label with variants there are more keys than
-              an output has members; labels are at most 30 then.
+    diagram:  which members may go together, if not all; it has the nodes of the values that it is about, and of all
+              additional ones. min_members is at most the number of required keys then.
     endless:  per key, or empty: whether its value is surely one of infinitely many; a help to unique arrays around.
-    The builder has checked that min_members can be reached and obligations met.
+    The builder has checked that min_members can be reached.
     """
 
     keys: tuple[bytes, ...] = ()
@@ -153,7 +162,7 @@ class ObjectShape:
     min_members: int = 0
     max_members: int | None = None
     skin: Skin = Skin.JSON_STRING
-    variants: tuple[Variant, ...] = ()
+    diagram: Diagram | None = None
     endless: tuple[bool, ...] = ()
 
 
@@ -216,8 +225,6 @@ class Call:
     returns: int
     node: Node | None = None
     """For Select.NODE; for Select.ITEM in place of what the shape says."""
-    variant: int = 0
-    """Only for Select.VALUE: the obligations that the value meets, as bits."""
     equal: int | None = None
     """Only for Select.ITEM, where the shape compares items: the item is compared with the earlier ones that were called
     so. If it equals one, the frame goes on in this state, NOWHERE for none, and forgets the items; else in `returns`,
@@ -227,17 +234,13 @@ class Call:
 
 @dataclass(frozen=True, eq=False)
 class LayoutState:
-    """edges: byte or symbol -> state. `space`: JSON whitespace may stand here. `final`: the frame may end here.
-
-    pending: the obligations of the shape that are not met yet, as bits.
-    """
+    """edges: byte or symbol -> state. `space`: JSON whitespace may stand here. `final`: the frame may end here."""
 
     edges: tuple[tuple[int, int], ...] = ()
     calls: tuple[Call, ...] = ()
     guard: Guard = Guard.NONE
     space: Space | None = None
     final: bool = False
-    pending: int = 0
 
 
 @dataclass(frozen=True, eq=False)

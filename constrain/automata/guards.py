@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ._kernel import kernel
+from .choices import may_end
 from .layout import (
     F_SHAPE,
     F_SHAPE_KIND,
@@ -13,6 +14,7 @@ from .layout import (
     GUARD_CLOSE,
     GUARD_MORE,
     GUARD_NEVER,
+    O_DIAGRAM,
     O_KEYS,
     O_MIN,
     S_GUARD,
@@ -45,6 +47,8 @@ def passes(P, A, node, state, regs):
     if guard == GUARD_CLOSE:
         shape = P[node + F_SHAPE]
         if P[node + F_SHAPE_KIND] == SHAPE_OBJECT:
-            return A[regs + G_MISSING] == 0 and A[regs + G_COUNT] >= P[shape + O_MIN]
+            if A[regs + G_MISSING] != 0 or A[regs + G_COUNT] < P[shape + O_MIN]:
+                return False
+            return P[shape + O_DIAGRAM] < 0 or may_end(P, A, shape, regs)
         return A[regs] >= P[shape + Y_MIN]
     return guard != GUARD_NEVER

@@ -40,7 +40,7 @@ from .layout import (
     O_EXTRA,
     O_MAX,
     O_MIN,
-    O_WORDS,
+    O_REGISTERS,
     PARENT,
     R_HASH,
     R_REGS,
@@ -95,7 +95,7 @@ def registers_hash(P, A, node, regs):
     if kind == SHAPE_OBJECT:
         h = mix(mix(7, clipped(A[regs + G_COUNT], P[shape + O_MIN], P[shape + O_MAX])), A[regs + G_KEY])
         h = mix(mix(h, A[regs + G_MISSING]), A[regs + G_EXTRA])
-        for k in range(P[shape + O_WORDS]):
+        for k in range(P[shape + O_REGISTERS]):
             h = mix(h, A[regs + G_BITS + k])
         finite = P[shape + O_EXTRA] >= 0 and P[P[shape + O_EXTRA] + D_WORDS] >= 0  # they may be used up
         if A[regs + G_EXTRAS] != 0 and (finite or A[A_WHOLE_KEYS] != 0):

@@ -11,9 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._cache import code_stamp
+from .._errors import ArgumentError
 from ..languages.dfa import DFA
 from ..languages.operations import ANY_STRING
 from ..vocabulary import Vocabulary
+from ..vocabulary.byte_classes import ILL_FORMED, classes_on_path
 from ..vocabulary.store import Arrays, cached_arrays
 from ..vocabulary.trie import FIELDS, Trie, build_trie
 from . import layout as at
@@ -39,6 +41,7 @@ class VocabularyIndex:
     masks    int32[SLOTS, words]: the tokens that stay inside a string, for states of its automaton. Row s, once published,
              never changes; the array is reserved whole and touched on demand.
     lengths  int32[n, words]: row k: the tokens that begin at most k characters inside a string
+    containing  int32[n, words]: all tokens with bytes; row 1 + k: those with bytes of class k (byte_classes.py)
     """
 
     quoted: Trie
@@ -48,6 +51,7 @@ class VocabularyIndex:
     lean: Trie
     spaces: NDArray[np.int32]
     long: NDArray[np.int32]
+    containing: NDArray[np.int32]
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self.words = (vocabulary.size + 31) // 32
@@ -75,6 +79,7 @@ class VocabularyIndex:
             point(desc, at.E_LENGTHS, self.lengths)
             point(desc, at.E_SPACES, self.spaces)
             point(desc, at.E_LONG, self.long)
+            point(desc, at.E_CONTAINING, self.containing)
             desc[at.E_WORDS], desc[at.E_LONG_TAILS] = self.words, self.long_tails
             if not self.ready:
                 return desc
@@ -90,6 +95,7 @@ class VocabularyIndex:
         spells_twice = any(_LONG_TAIL.search(vocabulary.token_bytes(t) or b"") for t in self.quoted.ids.tolist())
         self.whole_keys = any(_WHOLE_KEY.search(vocabulary.token_bytes(t) or b"") for t in self.quoted.ids.tolist())
         self.long_tails = 2 if vocabulary.max_token_bytes > at.REACH else int(spells_twice)
+        self.containing = _containing_classes(self.trie, self.words)
         self.lean, self.spaces, self.long = _without_leading_blanks(vocabulary, self.words)
 
     def arrays(self) -> Arrays:
@@ -112,7 +118,7 @@ class VocabularyIndex:
 
     @property
     def nbytes(self) -> int:
-        rows = len(self._slots) + len(self.lengths) + len(self.spaces) // self.words
+        rows = len(self._slots) + len(self.lengths) + len(self.spaces) + len(self.containing)
         kept = sum(cache.nbytes for cache in {self.cache, self.previous})
         return sum(t.nbytes for t in (self.trie, self.lean, self.quoted, self.tails)) + rows * self.words * 4 + kept
 
@@ -138,7 +144,7 @@ class VocabularyIndex:
         """Begin a cache of whole masks that takes, with the one to follow it, so many bytes at most."""
         rows = nbytes // (2 * 4 * self.words)
         if rows < 1:
-            raise ValueError(f"a cache of masks takes at least {2 * 4 * self.words} bytes here, not {nbytes}")
+            raise ArgumentError(f"a cache of masks takes at least {2 * 4 * self.words} bytes here, not {nbytes}")
         with self.lock:
             self.cache = self.previous = MaskCache(self.words, rows)
 
@@ -151,7 +157,7 @@ class VocabularyIndex:
 
 
 _TRIES = [(name, field) for name in ("quoted", "tails", "lean") for field in FIELDS]
-_ARRAYS = ("closers", "lengths", "spaces", "long")
+_ARRAYS = ("closers", "lengths", "spaces", "long", "containing")
 _NAMES = (*(f"{name}.{field}" for name, field in _TRIES), *_ARRAYS, "flags", "inside")
 
 _indexes: WeakValueDictionary[str, VocabularyIndex] = WeakValueDictionary()
@@ -242,6 +248,15 @@ def _without_leading_blanks(
     rows.append(as_bits(ids[~short], words))
     long = np.stack([ids, newlines, blanks, bare], axis=1)[~short]
     return lean, np.stack(rows), np.ascontiguousarray(long, np.int32).reshape(-1)
+
+
+def _containing_classes(trie: Trie, words: int) -> NDArray[np.int32]:
+    """Masks of all tokens of a trie, and of those with bytes of each class."""
+    classes = classes_on_path(trie.byte, trie.end, trie.id_start)
+    tokens = np.repeat(classes, np.diff(trie.id_start))
+    rows = [as_bits(trie.ids, words)]
+    rows += [as_bits(trie.ids[tokens >> number & 1 != 0], words) for number in range(1 + ILL_FORMED)]
+    return np.stack(rows)
 
 
 def _containing(vocabulary: Vocabulary, byte: int) -> Trie:

@@ -14,7 +14,7 @@ from functools import lru_cache
 from ..languages.dfa import DFA
 from .grammar import NOWHERE, Call, Guard, Layout, LayoutState, Lexeme, Select, Space
 
-__all__ = ["array_layout", "distinct_layout", "object_layout", "with_obligations", "without_repeats"]
+__all__ = ["array_layout", "distinct_layout", "object_layout", "without_repeats"]
 
 FLEXIBLE = Space()
 QUOTE, COMMA, COLON = ord('"'), ord(","), ord(":")
@@ -30,38 +30,6 @@ def object_layout(whitespace: str = "flexible") -> Layout:
 def array_layout(whitespace: str = "flexible") -> Layout:
     """`[` items `]`, governed by an ArrayShape."""
     return _members(whitespace, ord("["), ord("]"), keyed=False)
-
-
-@lru_cache(maxsize=256)
-def with_obligations(layout: Layout, count: int) -> Layout:
-    """The layout of an object, tracking `count` obligations: a value may meet any of those that are pending, and the
-    object cannot end before none is.
-    """
-    places = {(0, (1 << count) - 1): 0}
-    queue = list(places)
-    states: list[LayoutState] = []
-
-    def place(state: int, pending: int) -> int:
-        if (state, pending) not in places:
-            places[state, pending] = len(places)
-            queue.append((state, pending))
-        return places[state, pending]
-
-    for state, pending in queue:  # grows while it is read
-        old = layout.states[state]
-        edges = tuple(
-            (byte, place(target, pending))
-            for byte, target in old.edges
-            if not pending or layout.states[target].guard is not Guard.CLOSE
-        )
-        calls = []
-        for call in old.calls:
-            meets = range(pending + 1) if call.select is Select.VALUE else (0,)
-            for variant in meets:
-                if variant & ~pending == 0:
-                    calls.append(replace(call, returns=place(call.returns, pending & ~variant), variant=variant))
-        states.append(replace(old, edges=edges, calls=tuple(calls), pending=pending))
-    return Layout(tuple(states))
 
 
 @lru_cache(maxsize=256)

@@ -13,13 +13,14 @@ symbol: a call that cannot start with an input is not made.
     union         kind, n, then the addresses of its alternatives
     frame         kind, start state, shape kind, shape
     stub          kind, index, address once built (0 before)
-    state         of a layout: guard, flags, whitespace (newlines, base, per level; newlines -1: none), pending obligations,
+    state         of a layout: guard, flags, whitespace (newlines, base, per level; newlines -1: none),
                   n calls, address of calls, n edges, then per edge: byte, target.
-                  call: select, returning state, node, nullable, variant, state where an item goes on that equals an earlier one
+                  call: select, returning state, node, nullable, state where an item goes on that equals an earlier one
     dfa state     byte classes, label, least and most characters to acceptance, words to acceptance (-1: not
                   to be counted here nor further on, D_EVERYTHING: all strings), labels of these words (bits, -1: any),
                   mask slot (-1: never, -2: not made yet), then per class its target
     object shape  see O_*            array shape   see Y_*
+    diagram       of an object shape: see V_*
 
 ARENA (one per matcher): a header, scratch space, then frames and registers, immutable once written (a persistent stack)
 but for the note of the last step that returned to a row:
@@ -30,6 +31,8 @@ but for the note of the last step that returned to a row:
                       back to it (2 ints: its number, more of that and the ways as bits)
     object registers  emitted count, label of the current key, required keys missing, emitted additional keys (linked, 0: none),
                       the labels of additional keys that may follow (as bits), then a bit per declared key: may it follow?
+                      Of a shape with a diagram also, per level, the option taken + 1 (0: none yet), and the state of the
+                      additional members
     array registers   emitted count; of an array that compares items also: where its last item begins (-1: it is not compared),
                       the items before (linked, 0: none), where the array begins, the state to go on in if the item
                       equals one of those (-1: none)
@@ -64,9 +67,9 @@ SHAPE_NONE, SHAPE_OBJECT, SHAPE_ARRAY = 0, 1, 2
 T_INDEX, T_BUILT, T_SIZE = 1, 2, 3
 
 # layout state
-S_GUARD, S_FLAGS, S_NEWLINES, S_BASE, S_LEVEL, S_PENDING, S_CALLS, S_CALL_LIST, S_EDGES, S_EDGE_LIST = range(10)
+S_GUARD, S_FLAGS, S_NEWLINES, S_BASE, S_LEVEL, S_CALLS, S_CALL_LIST, S_EDGES, S_EDGE_LIST = range(9)
 FLAG_FINAL, FLAG_CLOSED = 1, 2  # may end here; ends here (nothing can follow)
-CALL_SELECT, CALL_RETURNS, CALL_NODE, CALL_NULLABLE, CALL_VARIANT, CALL_EQUAL, CALL_SIZE = 0, 1, 2, 3, 4, 5, 6
+CALL_SELECT, CALL_RETURNS, CALL_NODE, CALL_NULLABLE, CALL_EQUAL, CALL_SIZE = 0, 1, 2, 3, 4, 5
 # CALL_EQUAL: the state where an item that equals an earlier one goes on, or
 NOWHERE, UNCOMPARED = -1, -2
 SELECT_NODE, SELECT_KEY, SELECT_VALUE, SELECT_ITEM = 0, 1, 2, 3
@@ -78,11 +81,18 @@ D_EVERYTHING = -2  # D_WORDS of the automaton of all strings
 
 # object shape: declared keys, words of bits, key lexeme, values, required bits, possible bits, initial bits, initially extra?,
 # required count, least, most members, rank of each key (or -1), keys by rank, values of additional keys, their automaton, labels;
-# obligations; bits of the declared keys whose value is surely one of infinitely many; labels of additional keys as bits.
-# Values: a table per variant, the plain one first.
+# diagram (or -1); bits of the declared keys whose value is surely one of infinitely many; labels of additional keys as bits;
+# ints of registers behind the fixed ones.
 O_KEYS, O_WORDS, O_LEXEME, O_VALUES, O_REQUIRED, O_POSSIBLE, O_INITIAL, O_EXTRA_FIRST = 0, 1, 2, 3, 4, 5, 6, 7
 O_MISSING, O_MIN, O_MAX, O_RANK, O_BY_RANK, O_EXTRA_VALUES, O_EXTRA, O_LABELS = 8, 9, 10, 11, 12, 13, 14, 15
-O_OBLIGATIONS, O_ENDLESS, O_ALL_LABELS, O_SIZE = 16, 17, 18, 19
+O_DIAGRAM, O_ENDLESS, O_ALL_LABELS, O_REGISTERS, O_SIZE = 16, 17, 18, 19, 20
+
+# diagram: levels; nodes, those behind the last level included; level of each declared key (or -1); per level: key, number of
+# options, their nodes, number of edges, edges (node, option or -1, node), all nodes numbered through; number of the first node
+# behind the last level; states of the additional members; per such node and state the fewest additional members to the end;
+# per label: number of options, their (node, kind); per kind and state the state after
+V_LEVELS, V_NODES, V_LEVEL_OF, V_LIST, V_LAST, V_STATES, V_ENDS, V_OTHERS, V_MOVES, V_SIZE = range(10)
+I_KEY, I_OPTIONS, I_VALUES, I_EDGES, I_EDGE_LIST, I_SIZE = range(6)
 
 # array shape
 Y_PREFIX_COUNT, Y_PREFIX, Y_REST, Y_MIN, Y_MAX, Y_COMPARED, Y_ENDLESS, Y_TIGHT, Y_SIZE = range(9)
@@ -145,8 +155,9 @@ E_TABLE, E_KEYS, E_CACHED, E_USED, OLD = 54, 56, 58, 60, 8  # the cache of masks
 E_LEAN, E_SPACES, E_LONG = 70, 80, 82
 E_OUT, E_DATA = 84, 86
 E_WORDS, E_THREADS, E_ENDED, E_ADVANCE, E_OPERATE, E_SELF, E_GRAMMAR, E_LONG_TAILS = 88, 89, 90, 91, 92, 93, 94, 95
-E_SYMBOLS, E_SIZE = 96, 98
-# E_SYMBOLS: ids of the control tokens that the grammar names.
+E_SYMBOLS, E_CONTAINING, E_SIZE = 96, 98, 100
+# E_SYMBOLS: ids of the control tokens that the grammar names. E_CONTAINING: masks of all tokens with bytes, and of those with
+# a byte of each class (byte_classes.py).
 # E_LONG_TAILS: 1 if a token may end an additional key and spell it again, 2 if one is longer than REACH.
 # E_SPACES: masks of the tokens that begin with at most 0, 1, 2 line feeds and SOFT other blanks, and have more to them (rows
 # 0..2) or not (3..5); row 6: all other tokens. E_LONG: of these, per token: id, line feeds, other blanks, nothing more?

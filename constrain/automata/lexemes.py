@@ -51,6 +51,7 @@ from .layout import (
     O_MIN,
     O_POSSIBLE,
     O_RANK,
+    O_REGISTERS,
     O_REQUIRED,
     O_WORDS,
     PARENT,
@@ -628,10 +629,11 @@ def close_key(P, A, T, y, label, start, end):
         extras = record_key(P, A, T, y, start, end)
         if extras == 0:
             return 0
-    regs = allocate(A, G_BITS + words)
+    size = G_BITS + P[shape + O_REGISTERS]
+    regs = allocate(A, size)
     if regs == 0:
         return 0
-    for k in range(G_BITS + words):
+    for k in range(size):
         A[regs + k] = A[old + k]
     A[regs + G_COUNT] += 1
     A[regs + G_KEY] = label

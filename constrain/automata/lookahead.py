@@ -4,30 +4,34 @@ may come next, and the bytes that may come without an end.
 
 from __future__ import annotations
 
-from ..vocabulary.byte_classes import CLASS_OF, ILL_FORMED, WELL_FORMED
+from ..vocabulary.byte_classes import CLASS_OF, HEIGHT, ILL_FORMED, MOST_HEIGHT, WELL_FORMED
 from ._kernel import kernel
+from .choices import option_count, option_node, options_of
 from .frames import call_target
 from .layout import (
     A_COMPARES,
     A_LOOPS,
     A_NEXT,
     CALL_NULLABLE,
+    CALL_SELECT,
     CALL_SIZE,
     CHARS,
     CW,
     D_LABEL,
+    D_LEAST,
     D_WORDS,
     DEPTH,
     DONE,
     ESC,
+    F_SHAPE,
     FLAG_FINAL,
     FORK,
     G_EXTRA,
     G_EXTRAS,
+    G_KEY,
     HI,
     K_FRAME,
     L_COUNTED,
-    L_GOES_ON,
     L_MAX,
     L_MIN,
     L_SHAPE,
@@ -35,17 +39,16 @@ from .layout import (
     LO,
     LOOP_SIZE,
     LOOP_STATES,
-    LOOSE,
     N_FIRST,
     NODE,
     O_ALL_LABELS,
+    O_DIAGRAM,
     PARENT,
     R_COMPARES,
     R_NODE,
     R_PARENT,
     R_REGS,
     R_STATE,
-    REACH,
     REGS,
     S_CALL_LIST,
     S_CALLS,
@@ -53,11 +56,11 @@ from .layout import (
     S_EDGES,
     S_FLAGS,
     S_NEWLINES,
+    SELECT_VALUE,
     SKIN_RAW,
     STATE,
     SYMBOL,
     TEXT,
-    TIGHT,
     UNCOUNTED,
     X_BYTES,
     X_NEXT,
@@ -67,7 +70,8 @@ from .rows import in_compared
 
 # classes of bytes that a JSON string does not hold as they are
 _OUTSIDE = sum(1 << int(c) for c in {int(CLASS_OF[b]) for b in (*range(32), 34, 92)})
-IN_JSON = (2 << ILL_FORMED) - 1 & ~_OUTSIDE
+ANY_HEIGHT = MOST_HEIGHT << HEIGHT
+IN_JSON = ((2 << ILL_FORMED) - 1 & ~_OUTSIDE) | ANY_HEIGHT
 BEYOND_ASCII = 1 << WELL_FORMED
 
 
@@ -164,11 +168,22 @@ def add_first_bytes(P, A, place, node, state, regs):
         call = P[state + S_CALL_LIST] + k * CALL_SIZE
         if P[call + CALL_NULLABLE] != 0:
             return False
-        target = call_target(P, A, call, node, regs)
-        if target >= 0:
-            for j in range(8):
-                A[place + j] |= P[P[target + N_FIRST] + j]
+        if P[call + CALL_SELECT] == SELECT_VALUE and P[P[node + F_SHAPE] + O_DIAGRAM] >= 0:
+            shape, label = P[node + F_SHAPE], A[regs + G_KEY]
+            options = options_of(P, shape, label)
+            for option in range(1 if options < 0 else option_count(P, options)):
+                add_first_bytes_of(P, A, place, option_node(P, shape, label, options, option))
+        else:
+            add_first_bytes_of(P, A, place, call_target(P, A, call, node, regs))
     return True
+
+
+@kernel("P A i i -> v")
+def add_first_bytes_of(P, A, place, target):
+    """Add to the 8 ints at `place` the possible first bytes of a node (-1: none)."""
+    if target >= 0:
+        for j in range(8):
+            A[place + j] |= P[P[target + N_FIRST] + j]
 
 
 @kernel("P A i i -> b")
@@ -192,38 +207,49 @@ def add_bytes_after(P, A, place, parent):
     return True
 
 
-@kernel("P A C i -> i")
+@kernel("P A C i -> ii")
 def loop_of(P, A, C, row):
-    """Classes of the bytes that a configuration can read in any number and order, whatever else it can; 0: none.
-
-    The automaton of a lexeme stays where it is, and neither bounds nor used-up keys are in reach of one token.
-    """
+    """Classes of the bytes that a configuration can read in any order, whatever else it can, and how many of them: the
+    automaton of a lexeme stays where it is, and used-up keys are no matter. No classes: (0, 0)."""
     node, state = C[row + NODE], C[row + STATE]
     if node == DONE or P[node] == K_FRAME or state < 0 or C[row + ESC] != 0:
-        return 0
+        return 0, 0
     if A[A_COMPARES] != 0 and in_compared(A, C[row + PARENT]):
-        return 0
+        return 0, 0
     if C[row + TEXT] >= 0 and P[state + D_WORDS] >= 0:
-        return 0
+        return 0, 0
     if C[row + TEXT] >= 0 and A[A[C[row + PARENT] + R_REGS] + G_EXTRA] != P[P[node + L_SHAPE] + O_ALL_LABELS]:
-        return 0
-    counted, most, chars = P[node + L_COUNTED], P[node + L_MAX], C[row + CHARS]
-    if counted != UNCOUNTED:
-        if counted == TIGHT or (most >= 0 and most - chars <= 2 * REACH):
-            return 0
-        if counted != LOOSE and chars < P[node + L_MIN] and P[node + L_GOES_ON] == 0:
-            return 0
+        return 0, 0
+    room = MOST_HEIGHT
+    if P[node + L_COUNTED] != UNCOUNTED and P[node + L_MAX] >= 0:
+        room = P[node + L_MAX] - C[row + CHARS] - P[state + D_LEAST]
+        if room <= 0:
+            return 0, 0
     loops = known_loops(P, A, state)
-    return loops & IN_JSON if P[node + L_SKIN] != SKIN_RAW else loops
+    return loops & IN_JSON if P[node + L_SKIN] != SKIN_RAW else loops, room
+
+
+@kernel("P A C i -> b")
+def alone(P, A, C, row):
+    """Whether a raw lexeme without words reads bytes by its automaton only, but for those in A_NEXT, which those may
+    read that it returns to."""
+    node, state = C[row + NODE], C[row + STATE]
+    if node == DONE or P[node] == K_FRAME or P[node + L_SKIN] != SKIN_RAW or P[node + L_SHAPE] >= 0:
+        return False
+    if state < 0 or C[row + LO] < C[row + HI] or A[A_COMPARES] != 0:
+        return False
+    for k in range(8):
+        A[A_NEXT + k] = 0
+    return add_bytes_after(P, A, A_NEXT, C[row + PARENT])
 
 
 @kernel("P C i -> b")
 def stays(P, C, row):
-    """Whether a configuration with loops becomes nothing but itself when it reads one."""
+    """Whether a lexeme's configuration that reads a loop and nothing else stays as it is for all that matters."""
     node = C[row + NODE]
-    if C[row + LO] < C[row + HI] or (P[node + L_COUNTED] != UNCOUNTED and C[row + CHARS] < P[node + L_MIN]):
+    if C[row + LO] < C[row + HI]:
         return False
-    return P[node + L_SKIN] != SKIN_RAW or P[C[row + STATE] + D_LABEL] < 0
+    return P[node + L_COUNTED] == UNCOUNTED or (C[row + CHARS] >= P[node + L_MIN] and P[node + L_MAX] < 0)
 
 
 @kernel("P A i -> i")
@@ -233,13 +259,13 @@ def known_loops(P, A, state):
     if A[place] != state:
         found = loops(P, state)
         A[place], A[place + 1], A[place + 2] = state, found & 0x7FFFFFFF, found >> 31
-    return A[place + 1] | A[place + 2] << 31
+    return int(A[place + 1]) | int(A[place + 2]) << 31
 
 
 @kernel("P i -> i")
 def loops(P, state):
     """Classes of the bytes with which an automaton stays in a state."""
-    found = BEYOND_ASCII - 1
+    found = ANY_HEIGHT | BEYOND_ASCII - 1
     for byte in range(128):
         if follow(P, state, byte) != state:
             found &= ~(1 << int(CLASS_OF[byte]))

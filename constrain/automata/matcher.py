@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._errors import ConstrainError, LimitError, VocabularyError
+from .._arguments import an_instance, flag, integer, integers, shown, text_bytes, token_id_of
+from .._errors import ArgumentError, LimitError, VocabularyError
 from ..vocabulary import TEXT_BYTES
 from . import kernels
 from . import layout as at
@@ -36,13 +36,12 @@ class Matcher(Stepper):
     def __init__(
         self, grammar: Grammar, *, max_rollback: int | None = 256, stop_token_ids: Iterable[int] | None = None
     ) -> None:
-        vocabulary = grammar._bound()
-        if max_rollback is not None and max_rollback < 0:
-            raise ValueError(f"max_rollback must be None or at least 0, not {max_rollback}")
-        stops = vocabulary.eos_token_ids if stop_token_ids is None else tuple(dict.fromkeys(stop_token_ids))
-        for token in stops:
-            if not 0 <= token < vocabulary.size:
-                raise ValueError(f"stop token id {token} is outside the vocabulary (0..{vocabulary.size - 1})")
+        vocabulary = an_instance(grammar, Grammar, "grammar", "a constrain.Grammar")._bound()
+        if max_rollback is not None:
+            max_rollback = integer(max_rollback, "max_rollback (or None)", 0)
+        stops = vocabulary.eos_token_ids
+        if stop_token_ids is not None:
+            stops = tuple(dict.fromkeys(integers(stop_token_ids, "stop_token_ids", 0, vocabulary.size - 1)))
         self.grammar = grammar
         self.vocabulary = vocabulary
         self.max_rollback = max_rollback
@@ -101,7 +100,7 @@ class Matcher(Stepper):
 
     def __reduce__(self) -> str:
         # its arrays are known to the kernels by their addresses
-        raise TypeError(
+        raise ArgumentError(
             "a matcher cannot be pickled; pickle its grammar and the tokens, and let a new matcher accept them"
         )
 
@@ -129,8 +128,8 @@ class Matcher(Stepper):
             if isinstance(bitmask, np.ndarray):
                 self._checked = bitmask
         array = bitmask if type(bitmask) is np.ndarray else mask_array(bitmask, self._index.words)
-        if not 0 <= row < len(array):
-            raise IndexError(f"row {row} of a bitmask with {len(array)} rows")
+        if type(row) is not int or not 0 <= row < len(array):
+            row = integer(row, "row", 0, len(array) - 1)
         if self._free != NOT_RELEASED:
             array[row] = -1
             return False
@@ -144,7 +143,7 @@ class Matcher(Stepper):
 
     def allows(self, token_id: int) -> bool:
         """Whether `token_id` may come next, without a whole mask."""
-        token = operator.index(token_id)
+        token = token_id if type(token_id) is int else token_id_of(token_id)
         if not 0 <= token < self.vocabulary.size:
             return False
         if self._free != NOT_RELEASED:
@@ -159,7 +158,7 @@ class Matcher(Stepper):
 
     def accept_token(self, token_id: int) -> bool:
         """Take one token. False: it is not allowed, and nothing has changed."""
-        token = operator.index(token_id)
+        token = token_id if type(token_id) is int else token_id_of(token_id)
         if not 0 <= token < self.vocabulary.size or self.is_terminated():
             return False
         if token in self._stop_set and (self._free != NOT_RELEASED or self.is_accepting()):
@@ -183,7 +182,7 @@ class Matcher(Stepper):
             return False
         if self.accept_token(token_id):
             return self._free == NOT_RELEASED
-        if token_id in self._stop_set:
+        if token_id_of(token_id) in self._stop_set:
             self._desc[at.E_ENDED] = 1
             return False
         self._free = 1 if self._free == NOT_RELEASED else self._free + 1
@@ -191,6 +190,7 @@ class Matcher(Stepper):
 
     def accept_bytes(self, data: bytes) -> bool:
         """Take text, as one step, whatever its tokens. False: it is not allowed, and nothing has changed."""
+        data = text_bytes(data)
         if self.is_terminated():
             return not data
         if not data:
@@ -211,8 +211,9 @@ class Matcher(Stepper):
     def rollback(self, count: int = 1) -> None:
         """Take back the last `count` steps. ValueError when there are fewer, or more than max_rollback are asked for."""
         available = self.steps if self.max_rollback is None else min(self.steps, self.max_rollback)
+        count = integer(count, "count")
         if not 0 <= count <= available:
-            raise ValueError(f"cannot roll back {count} steps: {available} are available")
+            raise ArgumentError(f"cannot roll back {shown(count)} steps: {available} are available")
         self._undo(count)
 
     @property
@@ -236,6 +237,7 @@ class Matcher(Stepper):
 
     def forced_bytes(self, limit: int = 4096) -> bytes:
         """The bytes that must come next whatever is chosen, at most `limit`; the state does not change."""
+        limit = integer(limit, "limit")
         ahead, forced = self.fork(), bytearray()
         while len(forced) < limit and not ahead.is_accepting():
             byte = kernels.operate(ahead._desc, kernels.FORCED, 0, 0)
@@ -254,12 +256,13 @@ class Matcher(Stepper):
         canonical: instead the tokens that `encode` (text -> ids, of the model's tokenizer) gives for the forced bytes,
         without the last one, which could merge with what follows.
         """
-        if canonical:
-            if encode is None:
-                raise ConstrainError("forced_tokens(canonical=True) needs encode=, the tokenizer's text -> ids")
+        if flag(canonical, "canonical"):
+            if not callable(encode):
+                raise ArgumentError("forced_tokens(canonical=True) needs encode=, the tokenizer's text -> ids")
             text = self.forced_bytes(limit).decode("utf-8", "ignore")
-            ids = list(encode(text)) if text else []
+            ids = integers(encode(text), "the ids of encode") if text else []
             return ids[: self.validate_tokens(ids[:-1])]
+        limit = integer(limit, "limit")
         ahead, forced = self.fork(), []
         row: NDArray[np.int32] = np.zeros((1, self._index.words), np.int32)
         while len(forced) < limit and not ahead.is_terminated():
@@ -417,10 +420,10 @@ class Matcher(Stepper):
 def mask_array(bitmask: Any, words: int) -> NDArray[np.int32]:
     """`bitmask` as int32[rows, >= words], without a copy; a clear error if it cannot be."""
     array = bitmask if isinstance(bitmask, np.ndarray) else _from_tensor(bitmask)
-    if array.dtype != np.int32 or array.ndim != 2 or array.shape[1] < words or not array.flags.c_contiguous:
-        raise ValueError(
-            f"a token bitmask is a C-contiguous int32 array of shape (rows, {words}); got {array.dtype}{list(array.shape)}"
-            "; see constrain.allocate_token_bitmask"
+    if array.dtype != np.int32 or array.ndim != 2 or array.shape[1] < words or not array.flags.carray:
+        raise ArgumentError(
+            f"a token bitmask is a writable, C-contiguous int32 array of shape (rows, {words}); got "
+            f"{array.dtype}{list(array.shape)}; see constrain.allocate_token_bitmask"
         )
     return array
 
@@ -428,8 +431,11 @@ def mask_array(bitmask: Any, words: int) -> NDArray[np.int32]:
 def _from_tensor(tensor: Any) -> NDArray[Any]:
     numpy = getattr(tensor, "numpy", None)
     if numpy is None:
-        raise TypeError(f"a token bitmask is a numpy array or a CPU tensor, not {type(tensor).__name__}")
-    return np.asarray(numpy())
+        raise ArgumentError(f"a token bitmask is a numpy array or a CPU tensor, not {type(tensor).__name__}")
+    try:
+        return np.asarray(numpy())
+    except Exception as error:  # on another device, or one that wants a gradient
+        raise ArgumentError(f"a token bitmask is a numpy array or a CPU tensor: {error}") from None
 
 
 def _enter(table: NDArray[np.int64], answers: dict[int, bool]) -> None:

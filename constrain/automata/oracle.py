@@ -5,7 +5,7 @@ It is the oracle that the kernels are tested against token by token, the engine 
 contents are kept as bytes, emitted keys in a tuple, and every question of viability ("is there a completion?") is asked
 from first principles.
 
-A *thread* is one way to read the text so far: a node, a position in it, its registers, and the frame to return to.
+A *thread* (`threads`) is one way to read the text so far.
 """
 
 from __future__ import annotations
@@ -15,9 +15,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from .._limits import check_time
 from ..languages.dfa import DFA
+from .diagrams import completable, options
 from .grammar import (
     NOWHERE,
     SYMBOL,
@@ -25,7 +27,6 @@ from .grammar import (
     Call,
     Frame,
     Guard,
-    LayoutState,
     Lexeme,
     Node,
     ObjectShape,
@@ -33,110 +34,33 @@ from .grammar import (
     Skin,
     Space,
     Union,
-    Variant,
     resolve,
 )
+from .threads import DONE, Ahead, Items, Members, Place, Text, Thread
 
 if TYPE_CHECKING:
     from .values import Values
 
-__all__ = ["Items", "Members", "Oracle", "Thread", "callee", "children", "key_lexeme", "nullable", "value_of"]
+__all__ = [
+    "DONE",
+    "Items",
+    "Members",
+    "Oracle",
+    "Place",
+    "Thread",
+    "callees",
+    "children",
+    "key_lexeme",
+    "nullable",
+    "value_of",
+]
 
 BLANKS = b" \t\n\r"
 QUOTE, BACKSLASH = ord('"'), ord("\\")
 SHORT_ESCAPES = {ord(k): ord(v) for k, v in zip('"\\/bfnrt', '"\\/\b\f\n\r\t', strict=True)}
-_CONTINUATIONS = bytes(range(0x80, 0xC0))
 _LATELY = 256
 _MOST_DIGITS = 4000  # of an exponent
-_OTHER = b"\xff"  # stands for an additional key: no text
 HEX = frozenset(b"0123456789abcdefABCDEF")
-
-
-class Members(NamedTuple):
-    """Registers of an object frame: keys in the order they were emitted, and the one whose value comes next."""
-
-    emitted: tuple[bytes, ...] = ()
-
-
-class Items(NamedTuple):
-    """Registers of an array frame: how many items were begun; of one that compares items also the values of those that
-    are remembered, the text of the one under way if it is compared, and the state to return to if it equals one.
-    """
-
-    begun: int = 0
-    values: tuple[object, ...] = ()
-    text: bytes | None = None
-    equal: int = NOWHERE
-
-
-class Text(NamedTuple):
-    """Position in a lexeme: the decoded content so far, and the raw bytes of an escape not finished yet."""
-
-    content: bytes = b""
-    escape: bytes = b""
-
-
-class Place(NamedTuple):
-    """Position in a frame: the layout state, and the whitespace run so far."""
-
-    state: int = 0
-    blanks: int = 0
-    newlines: int = 0
-
-
-class Thread(NamedTuple):
-    node: Node | None  # None: the whole output is complete
-    position: Text | Place | None
-    registers: Members | Items | None
-    parent: Thread | None  # the calling frame, already moved to the state that it returns to
-    depth: int
-    unique: int = -1  # depth of the innermost array around that compares items, this frame included; -1: none
-
-    # The fields as what they are in a lexeme, in a frame, and in the frame of an object or an array.
-
-    @property
-    def lexeme(self) -> Lexeme:
-        assert isinstance(self.node, Lexeme)
-        return self.node
-
-    @property
-    def text(self) -> Text:
-        assert isinstance(self.position, Text)
-        return self.position
-
-    @property
-    def frame(self) -> Frame:
-        assert isinstance(self.node, Frame)
-        return self.node
-
-    @property
-    def place(self) -> Place:
-        assert isinstance(self.position, Place)
-        return self.position
-
-    @property
-    def layout_state(self) -> LayoutState:
-        return self.frame.layout.states[self.place.state]
-
-    @property
-    def object(self) -> tuple[ObjectShape, Members]:
-        shape = self.frame.shape
-        assert isinstance(shape, ObjectShape) and isinstance(self.registers, Members)
-        return shape, self.registers
-
-    @property
-    def array(self) -> tuple[ArrayShape, Items]:
-        shape = self.frame.shape
-        assert isinstance(shape, ArrayShape) and isinstance(self.registers, Items)
-        return shape, self.registers
-
-    @property
-    def caller(self) -> Thread:
-        assert self.parent is not None
-        return self.parent
-
-
-DONE = Thread(None, None, None, None, 0)
 
 
 @dataclass(frozen=True)
@@ -155,6 +79,7 @@ class Oracle:
         """Threads after the longest viable prefix of `data`, and its length."""
         threads = self.start()
         for i, byte in enumerate(data):
+            check_time()
             following = self.advance(threads, byte)
             if not following:
                 return threads, i
@@ -177,6 +102,9 @@ class Oracle:
 
     def closure(self, thread: Thread) -> Iterator[Thread]:
         """`thread` and all that it can become without reading: returns to callers, and calls that match nothing."""
+        if isinstance(thread.node, Lexeme) and thread.node.skin is Skin.JSON_STRING:
+            yield thread
+            return
         todo, seen = [thread], {thread}
         while todo:
             this = todo.pop()
@@ -228,9 +156,9 @@ class Oracle:
             parent = landed
         if isinstance(thread.node, _KeyLexeme):
             key, (shape, members) = thread.text.content, parent.object
-            if key not in _allowed_keys(shape, members, [key], parent.layout_state.pending):
+            if key not in _allowed_keys(shape, members, [key]):
                 return
-            parent = parent._replace(registers=Members((*members.emitted, key)))
+            parent = parent._replace(registers=members._replace(emitted=(*members.emitted, key)))
         yield parent
 
     def _land(self, frame: Thread, value: object) -> Thread | None:
@@ -276,14 +204,10 @@ class Oracle:
             yield thread._replace(position=Place(thread.place.state, blanks, newlines))
 
     def _call(self, thread: Thread, call: Call, byte: int) -> Iterator[Thread]:
-        node, after = callee(thread, call)
-        if node is None:
-            return
-        caller = self._caller(after, call)
-        if caller is not None and call.select is Select.VALUE and not _can_meet(caller):
-            return
-        if caller is not None:
-            yield from self._enter(node, byte, caller)
+        for node, after in callees(thread, call):
+            caller = self._caller(after, call)
+            if caller is not None:
+                yield from self._enter(node, byte, caller)
 
     def _caller(self, after: Thread, call: Call) -> Thread | None:
         """The calling frame in the state that the call returns to. What a compared item returns to is asked at its end.
@@ -299,12 +223,11 @@ class Oracle:
             for alternative in node.alternatives:
                 yield from self._enter(alternative, byte, parent)
         elif isinstance(node, Lexeme):
+            thread = Thread(node, Text.begin(node), None, parent, parent.depth + 1, parent.unique)
             if node.skin is Skin.RAW:
-                yield from self._consume_text(Thread(node, Text(), None, parent, parent.depth + 1, parent.unique), byte)
-            elif byte == QUOTE:
-                thread = Thread(node, Text(), None, parent, parent.depth + 1, parent.unique)
-                if self._viable(thread, b""):
-                    yield thread
+                yield from self._consume_text(thread, byte)
+            elif byte == QUOTE and self._goes_on(thread, b""):
+                yield thread
         elif isinstance(node, Frame):
             registers: Members | Items | None = None
             if node.shape is not None:
@@ -330,57 +253,60 @@ class Oracle:
     # Lexemes ---------------------------------------------------------------------------------------------------------
 
     def _consume_text(self, thread: Thread, byte: int) -> Iterator[Thread]:
-        content, escape = thread.text
+        text = thread.text
         if byte >= SYMBOL:
             return
-        if thread.lexeme.skin is Skin.RAW:
-            if self._viable(thread, content + bytes([byte])):
-                yield thread._replace(position=Text(content + bytes([byte])))
-            return
-        if escape:
-            escape += bytes([byte])
+        if text.escape:
+            escape = text.escape + bytes([byte])
             decoded = _decode_escape(escape)
-            if decoded is None:
-                return
             if isinstance(decoded, int):
-                content += chr(decoded).encode()
-                if self._viable(thread, content):
-                    yield thread._replace(position=Text(content))
-            elif any(self._some_char(thread, content, low, high) for low, high in decoded):
-                yield thread._replace(position=Text(content, escape))
+                yield from self._read(thread, chr(decoded).encode())
+            elif decoded is not None and any(self._some_char(thread, low, high) for low, high in decoded):
+                yield thread._replace(position=text.within(escape))
+        elif thread.lexeme.skin is Skin.RAW:
+            yield from self._read(thread, bytes([byte]))
         elif byte == BACKSLASH:
             starts = [(c, c) for c in SHORT_ESCAPES.values()] + [(0, 0xD7FF), (0xE000, 0x10FFFF)]
-            if any(self._some_char(thread, content, low, high) for low, high in starts):
-                yield thread._replace(position=Text(content, b"\\"))
+            if any(self._some_char(thread, low, high) for low, high in starts):
+                yield thread._replace(position=text.within(b"\\"))
         elif byte == QUOTE:
             if self._label(thread) >= 0:
                 yield from self._return(thread, bytes([byte]))
-        elif byte >= 0x20 and self._viable(thread, content + bytes([byte])):
-            yield thread._replace(position=Text(content + bytes([byte])))
+        elif byte >= 0x20:
+            yield from self._read(thread, bytes([byte]))
 
     def _label(self, thread: Thread) -> int:
         """Whether the content so far is a word of the lexeme (>= 0)."""
-        node, content = thread.lexeme, thread.text.content
-        if content in node.words:
+        node, (state, chars, low, high) = thread.lexeme, thread.text.ahead
+        if low < high and node.words[low] == thread.text.content:
             return 0
-        state = -1 if node.dfa is None else _state(node.dfa, content)
         label = int(node.dfa.labels[state]) if node.dfa is not None and state >= 0 else -1
-        if label >= 0 and node.min_chars <= _chars(content) <= _most(node.max_chars):
+        if label >= 0 and node.min_chars <= chars <= _most(node.max_chars):
             return label
         return -1
 
-    def _viable(self, thread: Thread, content: bytes) -> bool:
-        """Whether some word of the lexeme starts with `content`; for keys, some key that may be emitted now."""
-        node = thread.lexeme
-        if isinstance(node, _KeyLexeme):
-            return _key_viable(*thread.caller.object, content, thread.caller.layout_state.pending)
-        if any(word.startswith(content) for word in node.words):
-            return True
-        return _dfa_viable(node.dfa, content, node.min_chars, node.max_chars)
+    def _read(self, thread: Thread, data: bytes) -> Iterator[Thread]:
+        """The thread with more content, if some word goes on like that."""
+        ahead = self._goes_on(thread, data)
+        if ahead is not None:
+            yield thread._replace(position=thread.text.then(data, ahead))
 
-    def _some_char(self, thread: Thread, content: bytes, low: int, high: int) -> bool:
+    def _goes_on(self, thread: Thread, data: bytes) -> Ahead | None:
+        """What the content and `data` lead to, if some word of the lexeme starts so; of keys, one that may be emitted
+        now.
+        """
+        node = thread.lexeme
+        ahead = thread.text.look(node, data)
+        if isinstance(node, _KeyLexeme):
+            content = thread.text.content + data
+            return ahead if _key_viable(*thread.caller.object, content) else None
+        if ahead.low < ahead.high or _dfa_viable(node.dfa, ahead, node.min_chars, node.max_chars):
+            return ahead
+        return None
+
+    def _some_char(self, thread: Thread, low: int, high: int) -> bool:
         """Whether the content can go on with some character in low..high (not a surrogate)."""
-        return any(self._viable(thread, content + c) for c in _next_chars(thread, content, low, high))
+        return any(self._goes_on(thread, c) is not None for c in _next_chars(thread, low, high))
 
 
 def _recorded(thread: Thread, data: bytes) -> Thread:
@@ -456,22 +382,28 @@ def nullable(node: Node) -> bool:
     return isinstance(node, Frame) and node.layout.states[0].final
 
 
-def callee(thread: Thread, call: Call) -> tuple[Node | None, Thread]:
-    """The node that `call` calls for the thread's registers (None: none may follow), and the caller afterwards."""
-    if call.select is Select.NODE:
-        return call.node, thread
-    if call.select is Select.ITEM:
+def callees(thread: Thread, call: Call) -> Iterator[tuple[Node, Thread]]:
+    """The nodes that `call` can call for the thread's registers, each with the caller afterwards."""
+    if call.node is not None and call.select is Select.NODE:
+        yield call.node, thread
+    elif call.select is Select.ITEM:
         shape, (begun, values, *_) = thread.array
-        if call.node is None and not _may_continue(thread):
-            return None, thread
-        item = call.node or (shape.prefix[begun] if begun < len(shape.prefix) else shape.rest)
-        if call.equal is None:
-            return item, thread._replace(registers=Items(begun + 1, values))
-        return item, thread._replace(registers=Items(begun + 1, values, b"", call.equal))
-    members, (emitted,) = thread.object
-    if call.select is Select.KEY:
-        return key_lexeme(members), thread
-    return _value(members, emitted[-1], call.variant), thread
+        if call.node is not None or _may_continue(thread):
+            item = call.node or (shape.prefix[begun] if begun < len(shape.prefix) else shape.rest)
+            assert item is not None
+            after = Items(begun + 1, values) if call.equal is None else Items(begun + 1, values, b"", call.equal)
+            yield item, thread._replace(registers=after)
+    elif call.select is Select.KEY:
+        yield key_lexeme(thread.object[0]), thread
+    else:
+        shape_, members = thread.object
+        for node, option in options(shape_, members.emitted[-1]):
+            if shape_.diagram is None:
+                yield node, thread
+                continue
+            taken = members._replace(chosen=(*members.chosen, option))
+            if completable(shape_, taken):
+                yield node, thread._replace(registers=taken)
 
 
 def children(node: Node) -> Iterator[Node]:
@@ -482,9 +414,10 @@ def children(node: Node) -> Iterator[Node]:
     elif isinstance(node, Frame):
         yield from (resolve(c.node) for s in node.layout.states for c in s.calls if c.node is not None)
         if isinstance(node.shape, ObjectShape):
-            tables: tuple[ObjectShape | Variant, ...] = (node.shape, *node.shape.variants)
-            for table in tables:
-                yield from (resolve(v) for v in (*table.values, *table.extra_values) if v is not None)
+            yield from (resolve(v) for v in (*node.shape.values, *node.shape.extra_values) if v is not None)
+            if node.shape.diagram is not None:
+                yield from (resolve(v) for values in node.shape.diagram.options for v in values)
+                yield from (resolve(v) for pairs in node.shape.diagram.others for v, _ in pairs)
         elif isinstance(node.shape, ArrayShape):
             yield from (resolve(v) for v in (*node.shape.prefix, node.shape.rest) if v is not None)
 
@@ -505,8 +438,10 @@ def _may_close(thread: Thread) -> bool:
     if isinstance(thread.frame.shape, ArrayShape):
         shape, (begun, *_) = thread.array
         return begun >= shape.min_items
-    members, (emitted,) = thread.object
-    return len(emitted) >= members.min_members and not _missing(members, emitted)
+    shape_, members = thread.object
+    if len(members.emitted) < shape_.min_members or _missing(shape_, members.emitted):
+        return False
+    return completable(shape_, members, now=True)
 
 
 def _may_continue(thread: Thread) -> bool:
@@ -516,71 +451,11 @@ def _may_continue(thread: Thread) -> bool:
     return _key_viable(*thread.object, b"")
 
 
-def _value(shape: ObjectShape, key: bytes, variant: int) -> Node | None:
-    """The node of the value under `key`, such that it meets the obligations in the bits of `variant`."""
-    table = shape.variants[variant - 1] if variant else shape
-    if key in shape.keys:
-        return table.values[shape.keys.index(key)]
-    assert shape.extra is not None
-    return table.extra_values[shape.extra.label(key)]
-
-
-def _extra_values(shape: ObjectShape, variant: int) -> Sequence[Node | None]:
-    return shape.variants[variant - 1].extra_values if variant else shape.extra_values
-
-
-def _choosable(
-    shape: ObjectShape, registers: Members, key: bytes, values: Sequence[Sequence[Node | None]], pending: int
-) -> bool:
-    """Whether `pending` can still be met after a member with that key and, by what it meets, one of values[variant]."""
-    after = Members((*registers.emitted, key))
-    return any(
-        variant & ~pending == 0
-        and any(value is not None for value in values[variant])
-        and _meetable(shape, after, pending & ~variant)
-        for variant in range(pending + 1)
-    )
-
-
-def _can_meet(thread: Thread) -> bool:
-    """Whether the pending obligations of an object can be met by members that follow."""
-    return not thread.layout_state.pending or _meetable(*thread.object, thread.layout_state.pending)
-
-
-def _meetable(shape: ObjectShape, registers: Members, pending: int, planned: frozenset[object] = frozenset()) -> bool:
-    """Whether `pending` can be met by members that follow, of which `planned` are decided: the first obligation is met
-    by one of its keys, the others by the same or in turn.
-    """
-    if not pending:
-        return True
-    emitted, missing = registers.emitted, _missing(shape, registers.emitted)
-    rank = None if shape.rank is None else dict(zip(shape.keys, shape.rank, strict=True))
-    last = -1 if rank is None else max((rank.get(k, len(rank)) for k in emitted), default=-1)
-    for variant in range(1, pending + 1):
-        if variant & ~pending or not variant & pending & -pending:
-            continue
-        table = shape.variants[variant - 1]
-        choices: list[object] = [
-            key
-            for key, value in zip(shape.keys, table.values, strict=True)
-            if value is not None and key not in emitted and key not in planned and (rank is None or rank[key] > last)
-        ]
-        if shape.extra is not None:
-            choices += [(label, len(planned)) for label, value in enumerate(table.extra_values) if value is not None]
-        for choice in choices:
-            plan = planned | {choice}
-            if len(emitted) + len(missing | plan) <= _most(shape.max_members) and _meetable(
-                shape, registers, pending & ~variant, plan
-            ):
-                return True
-    return False
-
-
 def _missing(shape: ObjectShape, emitted: Iterable[bytes]) -> set[bytes]:
     return {k for k, needed in zip(shape.keys, shape.required, strict=True) if needed} - set(emitted)
 
 
-def _allowed_keys(shape: ObjectShape, registers: Members, candidates: Iterable[bytes], pending: int = 0) -> set[bytes]:
+def _allowed_keys(shape: ObjectShape, registers: Members, candidates: Iterable[bytes]) -> set[bytes]:
     """The candidates that may be emitted next, such that the object can still be completed."""
     emitted, place = registers.emitted, {k: i for i, k in enumerate(shape.keys)}
     missing = _missing(shape, emitted)
@@ -595,10 +470,8 @@ def _allowed_keys(shape: ObjectShape, registers: Members, candidates: Iterable[b
             continue
         if shape.rank is not None and not _in_order(shape, shape.rank, emitted, key, missing):
             continue
-        if pending:
-            values = [[_value(shape, key, variant)] for variant in range(pending + 1)]
-            if not _choosable(shape, registers, key, values, pending):
-                continue
+        if not completable(shape, registers._replace(emitted=(*emitted, key))):
+            continue
         result.add(key)
     return result
 
@@ -624,21 +497,23 @@ def _in_order(
     return len(emitted) + 1 + left >= shape.min_members
 
 
-def _key_viable(shape: ObjectShape, registers: Members, content: bytes, pending: int = 0) -> bool:
+def _key_viable(shape: ObjectShape, registers: Members, content: bytes) -> bool:
     """Whether some key that starts with `content` may be emitted next."""
-    if _allowed_keys(shape, registers, [k for k in shape.keys if k.startswith(content)], pending):
+    declared = [k for k in shape.keys if k.startswith(content)]
+    if declared and _allowed_keys(shape, registers, declared):
         return True
     if shape.extra is None or (state := _state(shape.extra, content)) < 0:
         return False
-    if pending and not any(
-        _choosable(shape, registers, _OTHER, [[_extra_values(shape, v)[label]] for v in range(pending + 1)], pending)
-        for label in _labels_from(shape.extra, state)
+    if shape.diagram is not None and not any(
+        completable(shape, registers, label=label) for label in _labels_from(shape.extra, state)
     ):
         return False
     emitted, missing = registers.emitted, _missing(shape, registers.emitted)
     if len(emitted) + 1 + len(missing) > _most(shape.max_members) or (shape.rank is not None and missing):
         return False
     # an additional key: one that is neither declared nor emitted must be left
+    if shape.extra.char_bounds[1][state] < 0:
+        return True  # of infinitely many
     taken = {k for k in (*shape.keys, *emitted) if k.startswith(content) and shape.extra.label(k) >= 0}
     return _more_words_than(shape.extra, state, len(taken))
 
@@ -674,14 +549,14 @@ def _more_words_than(dfa: DFA, state: int, bound: int) -> bool:
     return False
 
 
-def _dfa_viable(dfa: DFA | None, content: bytes, min_chars: int, max_chars: int | None) -> bool:
-    if dfa is None or (state := _state(dfa, content)) < 0:
+def _dfa_viable(dfa: DFA | None, ahead: Ahead, min_chars: int, max_chars: int | None) -> bool:
+    state, chars, _, _ = ahead
+    if dfa is None or state < 0:
         return False
     if min_chars == 0 and max_chars is None:
         return True
     least, most = dfa.char_bounds
-    chars = _chars(content)
-    return chars + least[state] <= _most(max_chars) and (most[state] < 0 or chars + most[state] >= min_chars)
+    return bool(chars + least[state] <= _most(max_chars) and (most[state] < 0 or chars + most[state] >= min_chars))
 
 
 def _state(dfa: DFA, content: bytes) -> int:
@@ -698,11 +573,6 @@ def _state(dfa: DFA, content: bytes) -> int:
 
 
 # Characters and escapes ----------------------------------------------------------------------------------------------
-
-
-def _chars(content: bytes) -> int:
-    """Characters begun in UTF-8 bytes."""
-    return len(content.translate(None, _CONTINUATIONS))
 
 
 def _most(bound: int | None) -> float:
@@ -754,14 +624,15 @@ def _without_low_surrogates(low: int, high: int) -> list[tuple[int, int]] | None
     return [(a, b) for a, b in ranges if a <= b] or None
 
 
-def _next_chars(thread: Thread, content: bytes, low: int, high: int) -> Iterator[bytes]:
+def _next_chars(thread: Thread, low: int, high: int) -> Iterator[bytes]:
     """UTF-8 of characters in low..high that can come next by the words and the automaton alone; all that can, but for
     characters that are no more viable than others that are there.
     """
-    node = thread.lexeme
-    for word in node.words:
-        if word.startswith(content) and len(word) > len(content) and word[len(content)] & 0xC0 != 0x80:
-            char = word[len(content) :].decode()[0]
+    node, (state, _, first, last) = thread.lexeme, thread.text.ahead
+    length = len(thread.text.content) if first < last else 0
+    for word in node.words[first:last]:
+        if len(word) > length and word[length] & 0xC0 != 0x80:
+            char = word[length:].decode()[0]
             if low <= ord(char) <= high:
                 yield char.encode()
     if node.dfa is not None and not node.dfa.is_empty:
@@ -769,9 +640,9 @@ def _next_chars(thread: Thread, content: bytes, low: int, high: int) -> Iterator
         # be used up: then one more than there are keys that can be.
         enough = 1
         if isinstance(node, _KeyLexeme):
-            shape, (emitted,) = thread.caller.object
-            enough += len(shape.keys) + len(emitted)
-        yield from _chars_from(node.dfa, _state(node.dfa, content), low, high, enough)
+            shape, members = thread.caller.object
+            enough += len(shape.keys) + len(members.emitted)
+        yield from _chars_from(node.dfa, state, low, high, enough)
 
 
 def _chars_from(dfa: DFA, state: int, low: int, high: int, enough: int) -> Iterator[bytes]:

@@ -136,7 +136,7 @@ class Places:
         if isinstance(node, Union):
             return any(map(self._is_endless, node.alternatives))
         if isinstance(node, Lexeme):
-            return self.values.is_endless(Thread(node, Text(), None, None, 0))
+            return self.values.is_endless(Thread(node, Text.begin(node), None, None, 0))
         assert isinstance(node, Frame)
         registers = Members() if isinstance(node.shape, ObjectShape) else Items()
         return self.values.is_endless(Thread(node, Place(), registers, None, 0))

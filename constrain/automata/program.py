@@ -18,11 +18,13 @@ from .._limits import Limits
 from ..languages.dfa import DFA
 from ..languages.operations import ANY_STRING
 from . import layout as at
+from .diagrams import fewest_additional
 from .grammar import (
     MANY_LABELS,
     NOWHERE,
     ArrayShape,
     Call,
+    Diagram,
     Frame,
     Guard,
     Layout,
@@ -34,7 +36,6 @@ from .grammar import (
     Select,
     Skin,
     Union,
-    Variant,
     resolve,
 )
 from .oracle import nullable
@@ -174,7 +175,6 @@ class Program:
         possible = [v is not None for v in shape.values]
         missing, most = sum(required), -1 if shape.max_members is None else min(shape.max_members, 2**30)
         address = self._reserve(at.O_SIZE)
-        tables: tuple[ObjectShape | Variant, ...] = (shape, *shape.variants)
         labels = (1 << len(shape.extra_values)) - 1 if len(shape.extra_values) <= MANY_LABELS else -1
         lexeme = self._lexeme(Lexeme(shape.keys, extra, skin=shape.skin), address)
         initial, extra_first = self._initially_allowed(shape, extra is not None)
@@ -188,7 +188,7 @@ class Program:
                 n,
                 (n + 31) // 32,
                 lexeme,
-                self._put([v for table in tables for v in self._stubs_of(table.values)]),
+                self._put(self._stubs_of(shape.values)),
                 self._put(_bits(required)),
                 self._put(_bits(possible)),
                 self._put(_bits(initial)),
@@ -198,15 +198,46 @@ class Program:
                 most,
                 -1 if shape.rank is None else self._put(shape.rank),
                 -1 if shape.rank is None else self._put(by_rank),
-                self._put([v for table in tables for v in self._stubs_of(table.extra_values)]),
+                self._put(self._stubs_of(shape.extra_values)),
                 self._dfa(extra, count_words=True),
                 len(shape.extra_values),
-                len(shape.variants).bit_length(),
+                -1 if shape.diagram is None else self._diagram(shape, shape.diagram),
                 self._put(_bits(shape.endless or [False] * n)),
                 labels,
+                (n + 31) // 32 + (0 if shape.diagram is None else len(shape.diagram.keys) + 1),
             ],
         )
         return address
+
+    def _diagram(self, shape: ObjectShape, diagram: Diagram) -> int:
+        sizes = [1] if not diagram.levels else [len(nodes) for nodes in diagram.levels]
+        first = list(accumulate(sizes, initial=0))
+        if not diagram.levels:
+            first = [0]
+        level_of = [-1] * len(shape.keys)
+        levels: list[int] = []
+        for n, (key, options, nodes) in enumerate(zip(diagram.keys, diagram.options, diagram.levels, strict=True)):
+            level_of[key] = n
+            edges = [(first[n] + i, option, first[n + 1] + child) for i, row in enumerate(nodes) for option, child in row]
+            values = self._put([self.stub(node) for node in options])
+            levels += [key, len(options), values, len(edges), self._put([x for edge in edges for x in edge])]
+        others: list[int] = []
+        for pairs in diagram.others:
+            others += [len(pairs), self._put([x for node, kind in pairs for x in (self.stub(node), kind)])]
+        fewest = [min(cost, at.REACH + 1) for row in fewest_additional(diagram) for cost in row]
+        return self._put(
+            [
+                len(diagram.keys),
+                first[-1] + len(diagram.ends),
+                self._put(level_of),
+                self._put(levels),
+                first[-1],
+                len(diagram.ends[0]),
+                self._put(fewest),
+                self._put(others),
+                self._put([state for row in diagram.moves for state in row]),
+            ]
+        )
 
     def _stubs_of(self, values: Iterable[Node | None]) -> list[int]:
         return [-1 if value is None else self.stub(value) for value in values]
@@ -269,12 +300,11 @@ class Program:
             empty = call.node is not None and nullable(call.node)
             target = -1 if call.node is None else self.stub(call.node)
             equal = at.UNCOMPARED if call.equal is None else at.NOWHERE if call.equal == NOWHERE else places[call.equal]
-            calls += [int(call.select), places[call.returns], target, int(empty), call.variant, equal]
+            calls += [int(call.select), places[call.returns], target, int(empty), equal]
         return [
             int(state.guard),
             at.FLAG_FINAL * state.final + at.FLAG_CLOSED * closed,
             *((-1, 0, 0) if space is None else (space.newlines, space.base, space.per_level)),
-            state.pending,
             len(state.calls),
             self._put(calls),
             len(state.edges),

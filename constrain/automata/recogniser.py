@@ -14,6 +14,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from .._limits import check_time
 from .grammar import Frame, Guard, Lexeme, Node, Select, Skin, Union, resolve
 from .oracle import Oracle, Thread, nullable
 
@@ -68,6 +69,7 @@ class Recogniser:
         """The readings of the longest viable prefix of `data`, and its length."""
         reading = self.start()
         for i, byte in enumerate(data):
+            check_time()
             following = self.advance(reading, byte)
             if following is None:
                 return reading, i

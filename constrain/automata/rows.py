@@ -30,7 +30,7 @@ from .layout import (
     MODE,
     NEED_CONFIGS,
     NODE,
-    O_WORDS,
+    O_REGISTERS,
     PARENT,
     R_COMPARES,
     R_HASH,
@@ -297,7 +297,7 @@ def alike(P, A, C, row, mine):
     first, second = C[row + REGS], C[mine + REGS]
     if first != second:
         kind, shape = P[node + F_SHAPE_KIND], P[node + F_SHAPE]
-        size = G_BITS + P[shape + O_WORDS] if kind == SHAPE_OBJECT else 1
+        size = G_BITS + P[shape + O_REGISTERS] if kind == SHAPE_OBJECT else 1
         if kind == SHAPE_ARRAY and P[shape + Y_COMPARED] != 0:
             if A[first + U_ITEM] != A[second + U_ITEM] or not same_items(A, A[first + U_ITEMS], A[second + U_ITEMS]):
                 return False

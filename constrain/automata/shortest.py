@@ -19,13 +19,14 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from itertools import islice, product
+from itertools import islice
 from typing import TypeVar
 
 import numpy as np
 
 from .._limits import check_time
 from ..languages.dfa import DFA
+from .diagrams import fewest, options
 from .grammar import SYMBOL, ArrayShape, Call, Frame, Guard, Lexeme, Node, ObjectShape, Select, Skin, Union, resolve
 from .oracle import (
     SHORT_ESCAPES,
@@ -37,7 +38,6 @@ from .oracle import (
     _decode_escape,
     _KeyLexeme,
     _next_chars,
-    _value,
 )
 
 __all__ = ["Completer", "Word", "completion", "spelled"]
@@ -180,8 +180,8 @@ class Completer:
         assert isinstance(ranges, list)
         found: dict[tuple[bytes, bytes], None] = {}
         for low, high in [(c, c) for c in _SHORT] * first + ranges:
-            for char in _next_chars(thread, content, low, high):
-                if self.oracle._viable(thread, content + char):
+            for char in _next_chars(thread, low, high):
+                if self.oracle._goes_on(thread, char) is not None:
                     found[_escape(char, first)[len(escape) :], content + char] = None
         return sorted(found, key=lambda way: (len(way[0]), way))[:_CANDIDATES]
 
@@ -198,12 +198,13 @@ class Completer:
         content, escape = thread.text
         heads = self._after_escape(thread) if escape else [(b"", content)]
         frame = thread.caller
-        shape, (emitted,) = frame.object
+        shape, members = frame.object
         spell = bytes if shape.skin is Skin.RAW else lambda rest: spelled(rest) + b'"'
         found = []
         for head, begun in heads:
             for key in self._keys(frame, begun):
-                rest = self._frame(frame.frame, frame.place.state, Members((*emitted, key)), height)
+                after = members._replace(emitted=(*members.emitted, key))
+                rest = self._frame(frame.frame, frame.place.state, after, height)
                 if rest is not None:
                     found.append(_joined((head, spell(key[len(begun) :]), rest)))
         return _least(found)
@@ -212,49 +213,21 @@ class Completer:
         """Some keys that start with `content` and may be emitted now: required and short ones first."""
         shape, members = frame.object
         required = dict(zip(shape.keys, shape.required, strict=True))
-        pending = frame.layout_state.pending
-        declared = _allowed_keys(shape, members, [k for k in shape.keys if k.startswith(content)], pending)
+        declared = _allowed_keys(shape, members, [k for k in shape.keys if k.startswith(content)])
         keys = sorted(declared, key=lambda k: (not required[k], len(k), k))[:_CANDIDATES]
         if shape.extra is not None and (state := shape.extra.run(content)) >= 0:
             taken = {k[len(content) :] for k in (*shape.keys, *members.emitted) if k.startswith(content)}
             for label in range(len(shape.extra_values)):
                 rests = self._paths(shape.extra, Skin.JSON_STRING, label).words(state, taken)
                 additional = [content + rest for _, rest in islice(rests, 1)]
-                keys += sorted(_allowed_keys(shape, members, additional, pending))
+                keys += sorted(_allowed_keys(shape, members, additional))
         return keys
 
-    def _witnesses(
-        self, shape: ObjectShape, emitted: tuple[bytes, ...], pending: int, height: int
-    ) -> Iterator[tuple[bytes, ...]]:
-        """Sets of keys to try that may meet pending obligations, beside members that an object gets anyway: the fewest
-        first.
+    def _members(self, shape: ObjectShape, emitted: tuple[bytes, ...], least: int, height: int) -> list[bytes] | None:
+        """The members that an object without a diagram still gets, at least `least`, as keys; None when none is known
+        at this height.
         """
-        choices: list[list[bytes | None]] = []
-        passed = _passed(shape, emitted)
-        for obligation in range(pending.bit_length()):
-            if pending >> obligation & 1:
-                table = shape.variants[(1 << obligation) - 1]
-                found = [
-                    (len(word), key)
-                    for key, value in zip(shape.keys, table.values, strict=True)
-                    if value is not None and key not in passed and (word := self._word(value, height - 1)) is not None
-                ]
-                for label, value in enumerate(table.extra_values):
-                    word = None if value is None else self._word(value, height - 1)
-                    if word is not None and shape.extra is not None:
-                        taken = {*shape.keys, *emitted}
-                        found += islice(self._additional(shape.extra, label, taken, len(word)), len(emitted) + 2)
-                choices.append([None, *(key for _, key in sorted(found)[:_CANDIDATES])])
-        tried = (tuple(key for key in chosen if key is not None) for chosen in product(*choices))
-        yield from sorted(tried, key=len)
-
-    def _members(
-        self, shape: ObjectShape, emitted: tuple[bytes, ...], witnesses: tuple[bytes, ...], least: int, height: int
-    ) -> list[bytes] | None:
-        """The members that an object still gets, at least `least`, as keys; None when none is known at this height."""
-        place = {k: i for i, k in enumerate(shape.keys)}
         chosen = [k for k, needed in zip(shape.keys, shape.required, strict=True) if needed and k not in emitted]
-        chosen += [k for k in dict.fromkeys(witnesses) if k not in chosen]
         wanted = max(least, shape.min_members - len(emitted)) - len(chosen)
         if shape.max_members is not None and len(emitted) + len(chosen) + max(wanted, 0) > shape.max_members:
             return None
@@ -264,10 +237,46 @@ class Completer:
             if len(optional) < wanted:
                 return None
             chosen += optional
-        if shape.rank is not None:
-            rank = shape.rank
-            chosen.sort(key=lambda k: (rank[place[k]] if k in place else len(place), k))
-        return chosen
+        return _in_turn(shape, chosen)
+
+    def _plans(self, shape: ObjectShape, members: Members, height: int) -> Iterator[tuple[Members, list[bytes]]]:
+        """Members that an object can still get: (registers with the options of all values, keys to come); first
+        without, then with one more than needed, where a comma has promised it.
+        """
+        if shape.diagram is None:
+            for least in (0, 1):
+                keys = self._members(shape, members.emitted, least, height)
+                if keys is not None:
+                    yield members, keys
+            return
+        yield from self._together(shape, members, [], height)
+        if len(members.chosen) < len(members.emitted):
+            return  # no comma yet
+        others = [next(self._additional(shape.extra, label, {*shape.keys, *members.emitted}, 0), (0, b""))[1]
+                  for label in range(len(shape.extra_values)) if shape.extra is not None]  # fmt: skip
+        for key in sorted(_allowed_keys(shape, members, [*shape.keys, *others])):
+            yield from self._together(shape, members, [key], height)
+
+    def _together(
+        self, shape: ObjectShape, members: Members, begun: list[bytes], height: int
+    ) -> Iterator[tuple[Members, list[bytes]]]:
+        """Fewest members behind `begun` that complete an object with a diagram, of these the shortest."""
+
+        def cost(key: bytes, node: Node) -> int | None:
+            word = self._word(node, height - 1)
+            return None if word is None else len(spelled(key)) + len(word)
+
+        def other(label: int, taken: set[bytes]) -> bytes | None:
+            assert shape.extra is not None
+            return next((key for _, key in self._additional(shape.extra, label, taken, 0)), None)
+
+        found = fewest(shape, members._replace(emitted=(*members.emitted, *begun)), cost, other)
+        if found is not None:
+            following = _in_turn(shape, list(found.emitted[len(members.emitted) + len(begun) :]))
+            keys = [*begun, *following]
+            option = dict(zip(found.emitted, found.chosen, strict=True))
+            emitted = (*members.emitted, *keys)
+            yield Members(members.emitted, tuple(option[key] for key in emitted)), keys
 
     def _optional(
         self, shape: ObjectShape, emitted: tuple[bytes, ...], height: int
@@ -300,13 +309,10 @@ class Completer:
         shape = frame.shape
         if isinstance(shape, ObjectShape):
             assert isinstance(registers, Members)
-            emitted, pending = registers.emitted, frame.layout.states[state].pending
-            for witnesses in self._witnesses(shape, emitted, pending, height):
-                for least in (0, 1):  # one more member than needed where a comma has promised it
-                    plan = self._members(shape, emitted, witnesses, least, height)
-                    found = None if plan is None else self._object(frame, shape, state, emitted, plan, height)
-                    if found is not None:
-                        return found
+            for members, keys in self._plans(shape, registers, height):
+                found = self._object(frame, shape, state, members, keys, height)
+                if found is not None:
+                    return found
             return None
         if isinstance(shape, ArrayShape):
             assert isinstance(registers, Items)
@@ -314,20 +320,23 @@ class Completer:
         return _path(frame, state, 0, lambda call, at: (self._called(call, height), at), lambda guard, at: True)
 
     def _object(
-        self, frame: Frame, shape: ObjectShape, state: int, emitted: tuple[bytes, ...], plan: list[bytes], height: int
+        self, frame: Frame, shape: ObjectShape, state: int, members: Members, keys: list[bytes], height: int
     ) -> Word | None:
         spell = bytes if shape.skin is Skin.RAW else lambda key: b'"' + spelled(key) + b'"'
+        emitted, before = (*members.emitted, *keys), len(members.emitted)
 
         def call(call: Call, at: int) -> tuple[Word | None, int]:
             if call.select is Select.KEY:
-                return (spell(plan[at]), at + 1) if at < len(plan) else (None, at)
+                return (spell(keys[at]), at + 1) if at < len(keys) else (None, at)
             if call.select is Select.VALUE:
-                value = _value(shape, plan[at - 1] if at else emitted[-1], call.variant)
+                last = before + at - 1
+                values = dict((option, node) for node, option in options(shape, emitted[last]))
+                value = values.get(-1 if shape.diagram is None or -1 in values else members.chosen[last])
                 return None if value is None else self._word(value, height - 1), at
             return self._called(call, height), at
 
         def enter(guard: Guard, at: int) -> bool:
-            return at == len(plan) if guard is Guard.CLOSE else at < len(plan)
+            return at == len(keys) if guard is Guard.CLOSE else at < len(keys)
 
         return _path(frame, state, 0, call, enter)
 
@@ -398,6 +407,14 @@ def _path(
                 came[there] = here, text
                 heapq.heappush(queue, (best[there], there))
     return None
+
+
+def _in_turn(shape: ObjectShape, keys: list[bytes]) -> list[bytes]:
+    """The keys in the order that is fixed, if any."""
+    if shape.rank is not None:
+        rank = dict(zip(shape.keys, shape.rank, strict=True))
+        keys.sort(key=lambda k: (rank.get(k, len(rank)), k))
+    return keys
 
 
 def _passed(shape: ObjectShape, emitted: tuple[bytes, ...]) -> set[bytes]:

@@ -6,6 +6,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from .._arguments import integer, integers, is_listing
+from .._errors import ArgumentError
+
 __all__ = ["Stepper"]
 
 
@@ -31,6 +34,8 @@ class Stepper(ABC):
 
     def accept_tokens(self, token_ids: Iterable[int]) -> int:
         """Take tokens up to the first that is refused; how many were taken."""
+        if not is_listing(token_ids):
+            raise ArgumentError(f"token_ids must be a sequence of token ids, not {type(token_ids).__name__}")
         taken = 0
         for token in token_ids:
             if not self.accept_token(token):
@@ -52,9 +57,10 @@ class Stepper(ABC):
 
         Stops at a token that is refused, or -1. Returns the number of rows written; the state does not change.
         """
+        row, drafted = integer(row, "row", 0), integers(tokens, "tokens")
         before, written = self.steps, 0
         try:
-            for written, token in enumerate([*tokens, -1], start=1):
+            for written, token in enumerate([*drafted, -1], start=1):
                 self.fill_next_token_bitmask(bitmask, row + written - 1)
                 if token < 0 or not self.accept_token(token):
                     break
@@ -69,9 +75,13 @@ class Stepper(ABC):
         token is not read); first_child and next_sibling hold node numbers, -1 for none. Rows below a refused token
         are not written.
         """
+        row, drafted = integer(row, "row", 0), integers(tokens, "tokens")
+        most = len(drafted) - 1
+        below, beside = integers(first_child, "first_child", -1, most), integers(next_sibling, "next_sibling", -1, most)
+        _check_tree(len(drafted), below, beside)
         before = self.steps
         try:
-            self._fill_tree(tokens, first_child, next_sibling, bitmask, row)
+            self._fill_tree(drafted, below, beside, bitmask, row)
         finally:
             self._undo(self.steps - before)
 
@@ -94,3 +104,12 @@ class Stepper(ABC):
                 todo.append((node, -1))
             if first_child[node] >= 0:
                 todo.append((first_child[node], 1))
+
+
+def _check_tree(count: int, first_child: Sequence[int], next_sibling: Sequence[int]) -> None:
+    """Each node hangs in one place at most, so that a walk ends."""
+    if not len(first_child) == len(next_sibling) == count:
+        raise ArgumentError(f"{count} tokens, but {len(first_child)} first children and {len(next_sibling)} siblings")
+    named = [node for node in (*first_child, *next_sibling) if node >= 0]
+    if 0 in named or len(set(named)) < len(named):
+        raise ArgumentError("first_child and next_sibling make no tree: a node is named twice, or the root is")

@@ -219,7 +219,7 @@ def advance_all(descriptor, first, last, byte):
             begin_step(A)
             found += 1 if may_end(P, A, C, T, c) else 0
         return found
-    start = A[A_OUT]
+    start, most = A[A_OUT], desc[E_THREADS]
     if byte == LEAVE:
         begin_step(A)
         for c in range(first, last):
@@ -227,12 +227,11 @@ def advance_all(descriptor, first, last, byte):
         if A[A_OUT] - start > 1:
             merge(P, A, C, start, desc[E_THREADS])
         return A[A_OUT] - start
-    if last - first == 1 and byte < SYMBOL and is_content(A, byte):
+    if last - first == 1 and byte < SYMBOL and is_content(P, A, C, first * CW, byte):
         found = read_content(P, A, C, first * CW, byte)
         if found >= 0:
             return found
     begin_step(A)
-    most = desc[E_THREADS]
     for c in range(first, last):
         consume(P, A, C, T, c, byte, most * WORK)
     if A[A_OUT] - start > 1:

@@ -30,6 +30,7 @@ from .layout import (
     F_SHAPE,
     F_SHAPE_KIND,
     G_BITS,
+    G_EXTRA,
     GUARD_MORE,
     K_LEXEME,
     L_FINITE,
@@ -37,6 +38,7 @@ from .layout import (
     L_SKIN,
     NEED_VERDICT,
     NODE,
+    O_DIAGRAM,
     O_ENDLESS,
     O_EXTRA,
     O_KEYS,
@@ -357,7 +359,8 @@ def endless_frame(P, A, node, regs):
         return False
     extra = P[shape + O_EXTRA]
     if extra >= 0 and P[shape + O_MAX] < 0 and P[extra + D_MOST] < 0:
-        return True
+        if P[shape + O_DIAGRAM] < 0 or A[regs + G_EXTRA] != 0:
+            return True
     for key in range(P[shape + O_KEYS]):
         if bit(P, P[shape + O_ENDLESS], key) != 0 and bit(A, regs + G_BITS, key) != 0:
             return True

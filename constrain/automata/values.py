@@ -16,6 +16,7 @@ from .._limits import Limits, check_time, timed
 from ..languages.dfa import DFA
 from ..languages.operations import ANY_STRING, intersect, is_subset, with_length
 from ..languages.pattern import compile_pattern
+from .diagrams import completable
 from .grammar import (
     NOWHERE,
     SYMBOL,
@@ -42,7 +43,7 @@ from .oracle import (
     _KeyLexeme,
     _missing,
     _recorded,
-    callee,
+    callees,
     value_of,
 )
 from .places import Places
@@ -213,9 +214,9 @@ class Values:
             heads = self.completer._after_escape(thread) if escape else [(b"", content)]
             for head, begun in heads:
                 if isinstance(node, _KeyLexeme):
-                    _, (emitted,) = parent.object
+                    _, members = parent.object
                     for key in self._keys(parent, begun, None):
-                        after = parent._replace(registers=Members((*emitted, key)))
+                        after = parent._replace(registers=members._replace(emitted=(*members.emitted, key)))
                         yield head + _written(key[len(begun) :], node.skin), after
                 else:
                     for rest in self._texts(node, begun):
@@ -295,9 +296,8 @@ class Values:
         set of members comes once: declared keys in ascending order, then additional ones; None: whichever may follow.
         """
         shape, members = frame.object
-        pending = frame.layout_state.pending
         missing = _missing(shape, members.emitted)
-        declared = _allowed_keys(shape, members, [k for k in shape.keys if k.startswith(content)], pending)
+        declared = _allowed_keys(shape, members, [k for k in shape.keys if k.startswith(content)])
         if floor is not None and shape.rank is None:
             declared = {k for k in declared if k >= floor and k <= min(missing, default=k)}
         yield from sorted(declared, key=lambda k: (k not in missing, k))
@@ -306,7 +306,7 @@ class Values:
         taken = {k[len(content) :] for k in (*shape.keys, *members.emitted) if k.startswith(content)}
         for label in range(len(shape.extra_values)):
             for _, rest in self.completer._paths(shape.extra, shape.skin, label).words(state, taken):
-                if not _allowed_keys(shape, members, [content + rest], pending):
+                if not _allowed_keys(shape, members, [content + rest]):
                     break  # nor is any other of the label
                 yield content + rest
                 if floor is not None:
@@ -353,16 +353,21 @@ class Values:
         if call.select is Select.KEY:
             moved = self.oracle._enter_state(thread, call.returns)
             assert moved is not None
-            shape, (emitted,) = moved.object
+            shape, members = moved.object
             for key in self._keys(moved, b"", floor):
                 opening = b'"' if shape.skin is Skin.JSON_STRING else b""
-                after = moved._replace(registers=Members((*emitted, key)))
+                after = moved._replace(registers=members._replace(emitted=(*members.emitted, key)))
                 yield opening + _written(key, shape.skin), after, (key if key in shape.keys else b"\xff")
             return
-        node, after = callee(thread, call)
-        caller = None if node is None else self.oracle._caller(after, call)
-        if node is None or caller is None:
-            return
+        for node, after in callees(thread, call):
+            caller = self.oracle._caller(after, call)
+            if caller is not None:
+                yield from self._options(call, node, caller, height, floor)
+
+    def _options(
+        self, call: Call, node: Node, caller: Thread, height: int, floor: bytes
+    ) -> Iterator[tuple[bytes, Thread, bytes]]:
+        """(text, frame, floor then) of one node that a call calls."""
         if call.equal is None:
             for text in self._values(node, height - 1):
                 yield text, caller, floor
@@ -421,11 +426,13 @@ def _is_endless(thread: Thread) -> bool:
         return node.shape.rest is not None and node.shape.max_items is None and not node.shape.compared
     if not isinstance(node.shape, ObjectShape):
         return False
-    shape, (emitted,) = thread.object
+    shape, members = thread.object
     if shape.extra is not None and shape.max_members is None and int(shape.extra.char_bounds[1][0]) < 0:
-        return True
+        labels = range(len(shape.extra_values))
+        if shape.diagram is None or any(completable(shape, members, label=label) for label in labels):
+            return True
     left = {k for k, endless in zip(shape.keys, shape.endless, strict=False) if endless}
-    return bool(_allowed_keys(shape, Members(emitted), left)) if left else False
+    return bool(_allowed_keys(shape, members, left)) if left else False
 
 
 @lru_cache(maxsize=256)

@@ -8,7 +8,7 @@ All take the matcher's descriptor (layout.py).
 
 from __future__ import annotations
 
-from ..vocabulary.byte_classes import CLASS_OF
+from ..vocabulary.byte_classes import CLASS_OF, HEIGHT, ILL_FORMED, MOST_HEIGHT
 from ._kernel import kernel
 from .cached import keep, look_up
 from .content import is_content, read_content
@@ -40,6 +40,7 @@ from .layout import (
     E_ARENA,
     E_CLOSERS,
     E_CONFIGS,
+    E_CONTAINING,
     E_FLAT,
     E_HISTORY,
     E_LEAN,
@@ -116,7 +117,7 @@ from .layout import (
     X_NEXT,
 )
 from .lexemes import allocate, bit, follow, matched, word_byte
-from .lookahead import IN_JSON, known_loops, loop_of, next_bytes_of, next_of_words, stays
+from .lookahead import BEYOND_ASCII, IN_JSON, alone, known_loops, loop_of, next_bytes_of, next_of_words, stays
 from .mixing import load_hash_at, mix, store_hash_at
 from .rows import in_compared, set_row
 from .steps import advance
@@ -129,9 +130,14 @@ FEW_LONGER = 24  # characters that only few tokens have
 NO_MASK = -1
 # A row of the walk's own stack: configurations from .. to, where new ones go, arena top, end of the subtree, the set that the
 # configurations are (0: not kept), whether the bytes that they can read are known, whether they are one that stays as it is
-# when it reads a loop, the loops: classes of bytes that some of them reads without end (two ints), and the bytes (8 ints)
-W_FROM, W_TO, W_OUT, W_TOP, W_END, W_SET, W_TOLD, W_STAYS, W_LOOPS, W_NEXT, W_SIZE = 0, 1, 2, 3, 4, 5, 6, 7, 8, 10, 18
+# when it reads a loop, the loops: classes of bytes that some of them can read in any order (two ints), and how many of them;
+# whether they are a raw lexeme alone, the bytes that they can read, and those that others read when it ends (8 ints each)
+W_FROM, W_TO, W_OUT, W_TOP, W_END, W_SET, W_TOLD, W_STAYS, W_LOOPS, W_ROOM = 0, 1, 2, 3, 4, 5, 6, 7, 8, 10
+# and whether what reads loops alone is in the mask already
+W_ALONE, W_NEXT, W_AFTER, W_DONE, W_SIZE = 11, 12, 20, 28, 29
+ROOM = 16  # sets for which there must be room, lest the arena grow for them
 SMALL = 6  # nodes of a subtree that is walked faster than it is thought about
+FEW_CLASSES = 10  # masks of classes that are put together in less time than a walk takes
 CROWD = 4  # configurations of which nothing is foreseen
 # What a walk looks for: all tokens; those that spell words of a lexeme, or go on after one; the same, and tokens that complete
 # a word are decided anew, the mask being that of a string which is none; tokens that stay inside a string; tokens of which
@@ -171,7 +177,7 @@ def set_level(desc, level, first, last, end):
     A, W = ints(desc, E_ARENA), ints(desc, E_WALK)
     W[level + W_FROM], W[level + W_TO], W[level + W_OUT] = first, last, A[A_OUT]
     W[level + W_TOP], W[level + W_END], W[level + W_SET] = A[A_TOP], end, 0
-    W[level + W_TOLD] = W[level + W_STAYS] = W[level + W_LOOPS] = W[level + W_LOOPS + 1] = 0
+    W[level + W_TOLD] = W[level + W_STAYS] = W[level + W_LOOPS] = W[level + W_LOOPS + 1] = W[level + W_ALONE] = W[level + W_DONE] = 0
 
 
 @kernel("O i i i b -> v")
@@ -186,16 +192,22 @@ def look_ahead(desc, level, position, words, own):
     if last - first == 1 and C[row + NODE] == words:
         told = next_of_words(P, A, C, octets(desc, E_TEXT), row, position)
     else:
-        if desc[E_LONG_TAILS] <= 1:
-            loops = 0
-            for c in range(first, last):
-                found = loop_of(P, A, C, c * CW)
-                if found & loops == loops:
-                    loops = found
-            store_hash_at(W, level + W_LOOPS, loops)
-            if loops != 0 and last - first == 1:
-                W[level + W_STAYS] = 1 if stays(P, C, row) else 0
-        told = (W[level + W_SET] == 0 or own) and next_bytes_of(P, A, C, first, last, not own)
+        loops = room = 0
+        for c in range(first, last):
+            found, most = loop_of(P, A, C, c * CW)
+            if found & loops == loops and most >= room:
+                loops, room = found, most
+        store_hash_at(W, level + W_LOOPS, loops)
+        W[level + W_ROOM] = room
+        if last - first == 1 and W[level + W_ALONE] == 0 and alone(P, A, C, row):
+            W[level + W_ALONE] = 1
+            for k in range(8):
+                W[level + W_AFTER + k] = A[A_NEXT + k]
+        raw = loops != 0 and P[C[row + NODE] + L_SKIN] == SKIN_RAW
+        if loops != 0 and last - first == 1 and (not raw or W[level + W_ALONE] != 0) and stays(P, C, row):
+            W[level + W_STAYS] = 1
+        # what has loops reads nearly everything
+        told = (own or (W[level + W_SET] == 0 and loops == 0)) and next_bytes_of(P, A, C, first, last, not own)
     if told:
         W[level + W_TOLD] = 1
         for k in range(8):
@@ -232,11 +244,9 @@ def keep_set(desc, first, last):
     found = A[first_set]
     while found > 0 and load_hash_at(A, found + Q_HASH) != h:
         found = A[found + Q_NEXT]
-    if found > 0 or A[A_SET_COUNT] >= MANY_SETS:
+    if found > 0 or A[A_SET_COUNT] >= MANY_SETS or A[A_TOP] + ROOM * Q_SIZE > len(A):
         return found
     found = allocate(A, Q_SIZE)
-    if found == 0:
-        return 0
     A[found + Q_NEXT], A[found + Q_FROM], A[found + Q_TO] = A[first_set], first, last
     store_hash_at(A, found + Q_HASH, h)
     told = next_bytes_of(P, A, C, first, last, True)
@@ -245,6 +255,31 @@ def keep_set(desc, first, last):
     A[first_set] = found
     A[A_SET_COUNT] += 1
     return found
+
+
+@kernel("O i M -> i")
+def add_loops(desc, loops, mask):
+    """Set the tokens that are made of the classes `loops` alone, if these are most classes. Returns 1 if so, else 0."""
+    A, words, containing = ints(desc, E_ARENA), desc[E_WORDS], ints(desc, E_CONTAINING)
+    top, few = A[A_TOP], 0
+    for number in range(1 + ILL_FORMED):
+        few += 1 - ((loops >> number) & 1)
+    if few > FEW_CLASSES:
+        return 0
+    others = allocate(A, words)
+    if others == 0:
+        return 0
+    for k in range(words):
+        A[others + k] = 0
+    for number in range(1 + ILL_FORMED):
+        if (loops >> number) & 1 == 0:
+            row = (1 + number) * words
+            for k in range(words):
+                A[others + k] |= containing[row + k]
+    for k in range(words):
+        mask[k] |= containing[k] & ~A[others + k]
+    A[A_TOP] = top
+    return 1
 
 
 @kernel("O i i i i i i M -> v")
@@ -267,6 +302,10 @@ def walk(desc, place, first, last, node, stop, aim, mask):
             A[A_SETS + k] = 0
         keep_level(desc, level)
     look_ahead(desc, level, base, words, aim == OWN)
+    if place == E_TRIE and node == 0 and W[level + W_ROOM] == MOST_HEIGHT:
+        W[level + W_DONE] = add_loops(desc, load_hash_at(W, level + W_LOOPS), mask)
+        if A[A_STATUS] != OK:
+            return
     while node < stop:
         while node >= W[level + W_END]:
             level -= W_SIZE
@@ -274,13 +313,16 @@ def walk(desc, place, first, last, node, stop, aim, mask):
             node = end[node]
             continue
         loops = load_hash_at(W, level + W_LOOPS)
-        if classes[node] & ~loops == 0:
-            set_bits(mask, ids, id_start[node], id_start[end[node]])
+        if classes[node] & ~loops == 0 and classes[node] >> HEIGHT <= W[level + W_ROOM]:
+            if W[level + W_DONE] == 0:
+                set_bits(mask, ids, id_start[node], id_start[end[node]])
             node = end[node]
             continue
         here, out, start = W[level + W_SET], W[level + W_OUT], W[level + W_FROM]
         position = base + (level - bottom) // W_SIZE
-        if W[level + W_STAYS] != 0 and byte[node] < 128 and (loops >> int(CLASS_OF[byte[node]])) & 1 != 0:
+        single = W[level + W_ALONE] != 0 and bit(W, level + W_AFTER, byte[node]) == 0
+        looped = byte[node] < 128 and (loops >> int(CLASS_OF[byte[node]])) & 1 != 0
+        if looped and W[level + W_STAYS] != 0 and (single or W[level + W_ALONE] == 0):
             T[position] = byte[node]
             for k in range(id_start[node], id_start[node + 1]):
                 set_bit(mask, ids[k])
@@ -301,9 +343,11 @@ def walk(desc, place, first, last, node, stop, aim, mask):
             # below a word's end there are any configurations, before it the lexeme alone
             within = C[start * CW + NODE] == words and W[level + W_TO] - start == 1
             found = -1
-            if W[level + W_TO] - start == 1 and is_content(A, byte[node]):
+            single = single or (W[level + W_TO] - start == 1 and is_content(P, A, C, start * CW, byte[node]))
+            if single:
                 found = read_content(P, A, C, start * CW, byte[node])
             if found < 0:
+                single = False
                 found = advance(desc, start, W[level + W_TO], byte[node])
             if A[A_STATUS] != OK:
                 break
@@ -333,16 +377,27 @@ def walk(desc, place, first, last, node, stop, aim, mask):
             if there > 0:
                 W[level + W_FROM], W[level + W_TO], W[level + W_SET] = A[there + Q_FROM], A[there + Q_TO], there
                 W[level + W_OUT], W[level + W_TOP], W[level + W_END] = out, W[level - W_SIZE + W_TOP], end[node]
-                W[level + W_TOLD] = W[level + W_STAYS] = W[level + W_LOOPS] = W[level + W_LOOPS + 1] = 0
+                W[level + W_TOLD] = W[level + W_STAYS] = W[level + W_ALONE] = W[level + W_DONE] = 0
+                W[level + W_LOOPS] = W[level + W_LOOPS + 1] = 0
             else:
                 set_level(desc, level, out, A[A_OUT], end[node])
-                if aim in (ALL, OWN) and there == 0:
+                if single and W[level - W_SIZE + W_ALONE] != 0:
+                    for k in range(W_ALONE, W_DONE):
+                        W[level + k] = W[level - W_SIZE + k]
+                elif aim in (ALL, OWN) and there == 0:
                     there = keep_level(desc, level)
                     if A[A_STATUS] != OK:
                         break
                     if here > 0:
                         A[here + Q_TARGETS + byte[node]] = there if there > 0 else LOOSE_END
-            if end[node] - node > SMALL:
+            below = level - W_SIZE
+            if loops != 0 and (looped or (byte[node] >= 128 and loops & BEYOND_ASCII != 0)):
+                # what has read a loop, or is amid a character, can go on so
+                store_hash_at(W, level + W_LOOPS, loops)
+                begins = byte[node] & 0xC0 != 0x80 and W[below + W_ROOM] < MOST_HEIGHT
+                W[level + W_ROOM] = W[below + W_ROOM] - (1 if begins else 0)
+                W[level + W_DONE] = W[below + W_DONE]
+            elif end[node] - node > SMALL:
                 look_ahead(desc, level, position + 1, words, False)
         node += 1
     A[A_POS] = base

@@ -1,12 +1,16 @@
 r"""Regular expressions as a language: the part of ECMA-262's syntax, with the u flag, that is regular.
 
 Parentheses nest without end in the standard; here groups, assertions among them, lie at most DEPTH deep, in and behind
-a named group at most one deep. Left out are back-references, which need the number or the names of groups; all but one
-named group, as names must differ, and that within others; ranges but those within a-z, A-Z and 0-9; counts of more than
-three digits; properties but the general categories.
+a named group at most one deep. A back-reference needs the number or the name of a group: there may be `\1` behind a
+group at the top, before any further one, and `\k<n>` right behind a group named `n` without brackets and groups inside,
+for names of one small ASCII letter. Left out are other back-references; all but one named group, as names must
+differ, and that within others; ranges but those within a-z, A-Z and 0-9; counts of more than three digits; properties
+but the general categories.
 """
 
 from __future__ import annotations
+
+import string
 
 __all__ = ["DEPTH", "regular_expression"]
 
@@ -47,4 +51,7 @@ def regular_expression() -> str:
         inner = bodies[-1]
         bodies.append(rf"(?:{flat}|\((?:\?:)?{inner}\){quantifier}|\(\?<?[=!]{inner}\))*")
     named = rf"\(\?<[A-Za-z_$][A-Za-z0-9_$]*>{bodies[1]}\){quantifier}"
-    return f"{bodies[-1]}(?:{named}{bodies[1]})?"
+    numbered = rf"\({bodies[1]}\){quantifier}(?:{flat}|\\1(?![0-9]){quantifier})*"
+    simple = rf"(?:(?:[^\\^$.*+?()\[\]{{}}|]|\.|{_escape()})[*+?]?|[$^|])*"
+    recalled = "|".join(rf"\(\?<{name}>{simple}\)\\k<{name}>" for name in string.ascii_lowercase)
+    return f"{bodies[-1]}(?:{named}{bodies[1]}|{numbered}|(?:{recalled}){quantifier}{bodies[1]})?"

@@ -97,7 +97,7 @@ class _Multiples:
         zero = np.zeros(1, self.type)
         root = self._classes(zero, zero + self.scale)
         span = (self.horizon + 1) * self.base
-        whole, keys = explore(root, self._step, span, self.limits, f"remainders modulo {self.base} for multipleOf")
+        whole, keys = explore(root, self._step, span, self.limits, "remainders for multipleOf")
         count = len(whole)
         table = np.full((3 + count, _WIDTH), -1, np.int32)
         table[3:, :10] = whole + 3

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from .._errors import GrammarError, LimitError
+from .._errors import ArgumentError, GrammarError, LimitError
 from .._limits import Limits
 from . import charsets
 from .charsets import CharSet
@@ -501,7 +501,7 @@ _shorthands: dict[str, CharSet] = {}
 def parse(text: str, *, dialect: str, limits: Limits) -> Node:
     """The syntax tree of `text`. dialect: "ecma" or "python". Raises GrammarError (with position) and LimitError."""
     if dialect not in ("ecma", "python"):
-        raise ValueError(f"dialect must be 'ecma' or 'python', not {dialect!r}")
+        raise ArgumentError(f"dialect must be 'ecma' or 'python', not {dialect!r}")
     if len(text) > limits.max_source_bytes:
         raise LimitError("max_source_bytes", limits.max_source_bytes, "length of a pattern")
     return _Parser(text, dialect == "python", limits).parse() if text else EMPTY

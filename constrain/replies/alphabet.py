@@ -11,6 +11,7 @@ import codecs
 import re
 from collections.abc import Callable, Iterable, Mapping
 
+from .._errors import ArgumentError
 from ..vocabulary import Vocabulary
 from ..wires.markers import Wire
 
@@ -55,7 +56,7 @@ class Alphabet:
         if control is not None:
             return control
         if self._vocab is None:
-            raise ValueError(f"the text of token {token_id} is not known: give its piece, or a Vocabulary as vocab")
+            raise ArgumentError(f"the text of token {token_id} is not known: give its piece, or a Vocabulary as vocab")
         return self._vocab.token_bytes(token_id) or b""
 
     def encode(self, marker: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from .._errors import ArgumentError
 from ..vocabulary import Vocabulary
 from ..wires.markers import members
 from ..wires.renaming import Markers, named, renamed
@@ -50,7 +51,7 @@ class ReplyParser:
         markers: Markers | None = None,
     ) -> None:
         if reasoning not in ("auto", "inside", None):
-            raise ValueError(f'reasoning must be "auto", "inside" or None, not {reasoning!r}')
+            raise ArgumentError(f'reasoning must be "auto", "inside" or None, not {reasoning!r}')
         self._wires = renamed(members(wire), named(members(wire), markers, vocab))
         self._alphabet = Alphabet(self._wires, vocab)
         self._decoder = TextDecoder()

@@ -31,8 +31,8 @@ class Batched(ABC):
         return bool(getattr(self._ways.only, "_in_engine", False))
 
     @property
-    def _desc(self) -> Any:
-        return self._ways.only._desc
+    def _address(self) -> Any:
+        return self._ways.only._address
 
     @property
     def _index(self) -> Any:

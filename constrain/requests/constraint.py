@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from .._errors import ArgumentError
 from ..automata.compiled import Grammar
 from ..vocabulary import Vocabulary
 from ..wires.automaton import ToolAutomaton
@@ -71,7 +72,7 @@ class Constraint:
         self._thoughts = self._read(reasoning, markers, effort)
         self._beside = tools is not None and self._may_call(tools) and grammar is not None
         if self._beside and tools is not None and tools.choice.mode == "required":
-            raise ValueError("a call is required, so there is no answer to constrain: give grammar or tools")
+            raise ArgumentError("a call is required, so there is no answer to constrain: give grammar or tools")
         self._lock = threading.Lock()
         self._built: dict[bool | None, tuple[Grammar, ...]] = {}
         self.grammars()
@@ -86,7 +87,7 @@ class Constraint:
         if markers is not None:
             thoughts = replace(thoughts, markers=(Reasoning(Mark.of(markers[0]), Mark.of(markers[1])),))
         if not all(one.close.text for one in thoughts.markers):
-            raise ValueError("markers: the end of the reasoning must not be empty")
+            raise ArgumentError("markers: the end of the reasoning must not be empty")
         if not thoughts.reasonings(self.wires):
             about = "the format's name (wire=) or markers= is needed" if not self.wires else "the format has none"
             self.warnings.append(f"no markers of reasoning are known ({about}): the constraint holds from the start")

@@ -5,7 +5,6 @@ Failures of a constraint are those of its sequence alone. What becomes of them, 
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Literal
@@ -13,7 +12,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from .._errors import ConstrainError
+from .._arguments import integer, integers, one_of, shown, text_bytes, token_id_of
+from .._errors import ArgumentError, ConstrainError
 from ..automata.matcher import mask_array
 from ..automata.stepper import Stepper
 from ..vocabulary import Vocabulary
@@ -62,15 +62,17 @@ class Session(Batched, Stepper):
         on_event: Callable[[SessionEvent], object] | None = None,
         vocab: Vocabulary | None = None,
     ) -> None:
-        if on_failure not in (None, "soft", "stop", "raise"):
-            raise ValueError(f'on_failure must be None, "soft", "stop" or "raise", not {on_failure!r}')
+        one_of(on_failure, (None, "soft", "stop", "raise"), "on_failure")
+        listed = isinstance(stop, Sequence) and not isinstance(stop, (str, bytes))
+        if not listed or not all(isinstance(text, str) for text in stop):
+            raise ArgumentError("stop must be a sequence of texts")
         self.constraint, self.max_rollback, self.on_event = constraint, max_rollback, on_event
         self.on_failure: OnFailure = on_failure or "stop"
         self.vocabulary: Any = getattr(constraint, "vocabulary", None) or vocab
         if "" in stop or (stop and self.vocabulary is None):
-            raise ValueError("stop: texts that are not empty, and a vocabulary (vocab=) that knows the bytes of tokens")
-        self._stop = tuple(text.encode() for text in stop)
-        stops = None if stop_token_ids is None else tuple(stop_token_ids)
+            raise ArgumentError("stop: texts, not empty ones, and a vocabulary (vocab=) that knows the bytes of tokens")
+        self._stop = tuple(text_bytes(text, "a text of stop") for text in stop)
+        stops = None if stop_token_ids is None else tuple(integers(stop_token_ids, "stop_token_ids", 0))
         ends = () if self.vocabulary is None else tuple(self.vocabulary.eos_token_ids)
         self.stop_token_ids: tuple[int, ...] = ends if stops is None else stops
         self.events: list[SessionEvent] = []
@@ -147,7 +149,7 @@ class Session(Batched, Stepper):
         for the next token.
         """
         try:
-            return self._ways.prefer(operator.index(token_id))
+            return self._ways.prefer(token_id_of(token_id))
         except Exception as error:
             self.fail("mask", error)
             return False
@@ -156,8 +158,7 @@ class Session(Batched, Stepper):
         """As Matcher.fill_next_token_bitmask."""
         self._note()
         array = mask_array(bitmask, self._ways.index.words)
-        if not 0 <= row < len(array):
-            raise IndexError(f"row {row} of a bitmask with {len(array)} rows")
+        row = integer(row, "row", 0, len(array) - 1)
         if self._ways.alive:
             try:
                 return self._ways.fill(array, row)
@@ -167,7 +168,7 @@ class Session(Batched, Stepper):
 
     def allows(self, token_id: int) -> bool:
         """As Matcher.allows."""
-        token = operator.index(token_id)
+        token = token_id_of(token_id)
         if self._ways.alive:
             try:
                 return bool(self._ways.taken(lambda matcher: matcher.allows(token), token))
@@ -182,7 +183,7 @@ class Session(Batched, Stepper):
 
     def accept_token(self, token_id: int) -> bool:
         """As Matcher.accept_token."""
-        token = operator.index(token_id)
+        token = token_id_of(token_id)
         if self.is_terminated():
             return False
         took = 0
@@ -200,7 +201,7 @@ class Session(Batched, Stepper):
         """As Matcher.force_token: take a token that the host injects. Where it breaks the constraint, that is released
         and an event says so.
         """
-        token = operator.index(token_id)
+        token = token_id_of(token_id)
         if self.is_terminated():
             return False
         if self.accept_token(token):
@@ -210,12 +211,13 @@ class Session(Batched, Stepper):
         self._stepped(self._ways.alive, token)
         if self.failure is None:
             self._freed = self.steps
-            self._tell("released", f"token {token} was forced, which the constraint does not allow")
+            self._tell("released", f"token {shown(token)} was forced, which the constraint does not allow")
             self._engaged = False
         return False
 
     def accept_bytes(self, data: bytes) -> bool:
         """As Matcher.accept_bytes."""
+        data = text_bytes(data)
         if self.is_terminated() or not data:
             return not data
         took = 0
@@ -238,8 +240,8 @@ class Session(Batched, Stepper):
     def rollback(self, count: int = 1) -> None:
         """As Matcher.rollback."""
         available = self.steps if self.max_rollback is None else min(self.steps, self.max_rollback)
-        if not 0 <= count <= available:
-            raise ValueError(f"cannot roll back {count} steps: {available} are available")
+        if not 0 <= integer(count, "count") <= available:
+            raise ArgumentError(f"cannot roll back {shown(count)} steps: {available} are available")
         self._undo(count)
 
     @property

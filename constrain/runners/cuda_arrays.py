@@ -98,6 +98,7 @@ class CudaWorkspace(HostMasks):
         self._lists = [_Twin(1, dtype) for dtype in (np.int32, np.int32, np.float64)]
         self._starts = [_Twin(rows + 1, np.int32) for _ in range(2)]
         self._chosen = _Twin(rows, np.int32)
+        self._values: dict[str, Any] = {}
         self._work: Any = None
         self._stream = cuda.stream()
 
@@ -135,7 +136,9 @@ class CudaWorkspace(HostMasks):
         grid = self._blocks(array.shape[1]), count
         rows = self._drawn.put([draw.row for draw in draws], stream)
         if kind in ("float16", "bfloat16"):
-            kernels.load_coded[grid, self._threads, stream](array.view(np.int16), _values(kind), rows, work)
+            if kind not in self._values:
+                self._values[kind] = cuda.to_device(_values(kind))
+            kernels.load_coded[grid, self._threads, stream](array.view(np.int16), self._values[kind], rows, work)
         else:
             kernels.load[grid, self._threads, stream](array, rows, work)
         parameters = self._parameters.put([_parameters(draw) for draw in draws], stream)
@@ -213,12 +216,13 @@ def _lanes(array: Any, kind: str) -> tuple[Any, int]:
 
 
 @lru_cache(maxsize=2)
-def _values(kind: str) -> Any:
-    """What each of the 65,536 codes of a format with 16 bits stands for, float64, on the device."""
+def _values(kind: str) -> npt.NDArray[np.float64]:
+    """What each of the 65,536 codes of a format with 16 bits stands for."""
     codes = np.arange(1 << 16, dtype=np.uint32)
-    if kind == "float16":
-        return cuda.to_device(codes.astype(np.uint16).view(np.float16).astype(np.float64))
-    return cuda.to_device((codes << 16).view(np.float32).astype(np.float64))
+    with np.errstate(invalid="ignore"):  # NaNs of all kinds are among them
+        if kind == "float16":
+            return codes.astype(np.uint16).view(np.float16).astype(np.float64)
+        return (codes << 16).view(np.float32).astype(np.float64)
 
 
 def _parameters(draw: Draw) -> list[float]:

@@ -61,7 +61,10 @@ def forbid(lanes, bitmask, rows, minus_infinity, per_lane, bits):  # type: ignor
             gone = int64(0)
             for j in range(per_lane):
                 if not (allowed >> j) & 1:
-                    gone |= int64((1 << bits) - 1) << int64(j * bits)
+                    field = int64(-1)  # the sign of the lane goes with its last logit
+                    if j < per_lane - 1:
+                        field = int64((1 << bits) - 1)
+                    gone |= field << int64(j * bits)
             lanes[row, lane] = (lanes[row, lane] & ~gone) | (minus_infinity & gone)
         lane += cuda.gridDim.x * cuda.blockDim.x
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 import codecs
 from collections.abc import Sequence
 
+from .._errors import ArgumentError
+
 __all__ = ["TextStream"]
 
 
@@ -20,7 +22,7 @@ class TextStream:
 
     def __init__(self, stop: Sequence[str] = ()) -> None:
         if "" in stop:
-            raise ValueError("a stop string must not be empty")
+            raise ArgumentError("a stop string must not be empty")
         self.stopped: str | None = None
         self._stop = tuple(stop)
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")

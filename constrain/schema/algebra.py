@@ -1,14 +1,15 @@
 """Boolean algebra on forms: intersection, union and difference, each exact or refused.
 
-Objects and arrays are unions of shapes. Two shapes meet by merging their parts; a shape minus another is the union
-of the ways in which a value of the first can fail the second: a required key absent, a key present with a value
-outside its goal, a count out of bounds, an obligation that some undeclared member fails. A failure that no shape can
-express raises `Refusal`; nothing is ever dropped silently.
+Objects and arrays are unions of shapes. Two shapes meet by merging their parts; an array shape minus another is the
+union of the ways in which a value of the first can fail the second. Objects could fail in many ways, so where there is
+more than one (a required key absent or its value wrong counts as one), the difference is the first shape with a
+condition; so is what would multiply a union. A failure that no shape can express raises `Refusal`; nothing is ever
+dropped silently.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from itertools import combinations
 from typing import Any
@@ -16,13 +17,17 @@ from typing import Any
 from .._errors import LimitError, SchemaError
 from .._limits import Limits, check_time
 from . import numbers as num
+from .conditions import FALSE, TRUE, Condition, Conditions
 from .counting import Counting, counting
-from .forms import MAX_OBLIGATIONS, Contains, Form, Goal, Items, Kind, Members, Rule, Some
+from .forms import Contains, Form, Goal, Items, Kind, Members, Rule
 from .goals import Goals, canonical, fields
 from .signals import InProgress, Refusal
 from .strings import Lexicon
 
 __all__ = ["Algebra"]
+
+_FEW = 4
+"""So many shapes or conditions are not worth sparing."""
 
 
 class Algebra:
@@ -30,6 +35,8 @@ class Algebra:
 
     def __init__(self, goals: Goals, lexicon: Lexicon, numerals: num.Numerals, limits: Limits) -> None:
         self.goals, self.lexicon, self.numerals, self.limits = goals, lexicon, numerals, limits
+        self.conditions = Conditions()
+        self._atoms: dict[object, Members] = {}
         self.form: Callable[[Goal], Form]
         self.inhabited: Callable[[Goal], bool]
         self.members_inhabited: Callable[[Members], bool]
@@ -42,7 +49,7 @@ class Algebra:
             a.bits & b.bits,
             self.lexicon.meet(a.strings, b.strings),
             num.meet(a.numbers, b.numbers),
-            self._product(a.objects, b.objects, self.meet_members),
+            self.meet_objects(a.objects, b.objects),
             self._product(a.arrays, b.arrays, self.meet_items),
         )
 
@@ -66,15 +73,131 @@ class Algebra:
             self._without(a.arrays, b.arrays, self.minus_items),
         )
 
-    def exactly_one(self, forms: list[Form]) -> Form:
-        """The values that satisfy one of the forms and none of the others."""
+    def exactly_one(self, base: Form, options: list[Form]) -> Form:
+        """The values of base that satisfy one of the options and none of the others."""
         exact = []
-        for i, form in enumerate(forms):
-            for j, other in enumerate(forms):
-                if i != j:
+        met = [self.meet(base, option) for option in options]
+        flat = [replace(form, objects=()) for form in met]
+        for i, form in enumerate(flat):
+            for j, other in enumerate(flat):
+                if i != j and not form.is_void:
                     form = self.minus(form, other)
             exact.append(form)
-        return self.join(exact)
+        joined = self.join(exact)
+        joined.objects = self._exactly_one(base.objects, [o.objects for o in options], [m.objects for m in met])
+        return joined
+
+    def _exactly_one(
+        self, base: tuple[Members, ...], options: list[tuple[Members, ...]], met: list[tuple[Members, ...]]
+    ) -> tuple[Members, ...]:
+        """met: the options within the base. Options that overlap are told apart by one condition."""
+        shapes: list[Members] = []
+        for group in self._overlapping(met):
+            if len(group) == 1:
+                shapes += met[group[0]]
+                continue
+            parts = self._apart(met[group[0]], met[group[1]]) if len(group) == 2 else None
+            if parts is None:
+                one = self.conditions.one(self.holds(options[i]) for i in group)
+                parts = [shape for shape in self.tied(base, one) if not self._surely_void(shape)]
+            shapes += parts
+        return self._bounded(shapes)
+
+    def _overlapping(self, unions: list[tuple[Members, ...]]) -> list[list[int]]:
+        """The unions that have shapes, in groups such that those of different groups have no object in common."""
+        groups: list[list[int]] = []
+        for i, union in enumerate(unions):
+            check_time()
+            if union:
+                joined = [i]
+                apart = []
+                for group in groups:
+                    if any(self._meet_surely(x, y) for j in group for x in union for y in unions[j]):
+                        joined = group + joined
+                    else:
+                        apart.append(group)
+                groups = [*apart, sorted(joined)]
+        return sorted(groups)
+
+    def _meet_surely(self, a: Members, b: Members) -> bool:
+        """False where it shows that no object is in both shapes."""
+        met = None if self._told_apart(a, b) else self.meet_members(a, b)
+        return met is not None and not self._surely_void(met)
+
+    def _apart(self, a: tuple[Members, ...], b: tuple[Members, ...]) -> list[Members] | None:
+        """What is in one of two shapes and not in the other, where that is two shapes without conditions."""
+        if len(a) > 1 or len(b) > 1 or a[0].where or b[0].where:
+            return None
+        ours, theirs = self._ways(a[0], b[0]), self._ways(b[0], a[0])
+        if ours is None or theirs is None:
+            return None
+        return [*ours, *theirs]
+
+    def conditional(self, base: Form, condition: Form, then: Form, otherwise: Form, *, crowded: bool) -> Form:
+        """The values of base that satisfy the condition and `then`, or neither it nor anything but `otherwise`.
+
+        crowded: there is more of this kind, so that unions would multiply.
+        """
+        flat = replace(base, objects=())
+        with_it = self.meet(self.meet(flat, condition), then)
+        form = self.join((with_it, self.meet(self.minus(flat, condition), otherwise)))
+        held = self.holds(condition.objects)
+        rule = self.conditions.either(
+            (
+                self.conditions.both((held, self.holds(then.objects))),
+                self.conditions.both((self.conditions.negate(held), self.holds(otherwise.objects))),
+            )
+        )
+        objects: list[Members] = []
+        for shape in base.objects:
+            inside = self.meet_objects((shape,), condition.objects)
+            if not inside:
+                objects += self.meet_objects((shape,), otherwise.objects)
+                continue
+            parts: tuple[Members, ...] = ()
+            if not crowded:
+                outside = self._without((shape,), condition.objects, self.minus_members)
+                parts = self.meet_objects(inside, then.objects) + self.meet_objects(outside, otherwise.objects)
+            objects += parts if not crowded and len(parts) <= 2 else self.tied((shape,), rule)
+        return replace(form, objects=self._bounded(objects))
+
+    def meet_objects(self, a: tuple[Members, ...], b: tuple[Members, ...]) -> tuple[Members, ...]:
+        """The objects in both unions, in no more shapes than the larger one has, or few."""
+        met = self._product(a, b, self.meet_members)
+        if len(met) <= max(len(a), len(b), _FEW):
+            return met
+        if len(a) > len(b):
+            a, b = b, a
+        shapes: list[Members] = []
+        for shape in a:
+            shapes += self.tied((shape,), self.holds(other for other in b if self._meet_surely(shape, other)))
+        return self._bounded(shapes)
+
+    # conditions
+
+    def holds(self, shapes: Iterable[Members]) -> Condition:
+        """That an object is in one of some shapes."""
+        return self.conditions.either(map(self._holds, shapes))
+
+    def _holds(self, shape: Members) -> Condition:
+        if shape.is_free:
+            return TRUE
+        plain = shape if not shape.where else shape.but(where=())
+        if plain.is_free:
+            return self.conditions.both(shape.where)
+        said = (
+            tuple(plain.declared.items()), plain.rules, plain.names, frozenset(plain.required), plain.low, plain.high
+        )  # fmt: skip
+        return self.conditions.both((self.conditions.atom(self._atoms.setdefault(said, plain)), *shape.where))
+
+    def tied(self, shapes: Iterable[Members], condition: Condition) -> tuple[Members, ...]:
+        """The shapes under one more condition."""
+        if condition is FALSE:
+            return ()
+        if condition is TRUE:
+            return tuple(shapes)
+        more = condition.parts if condition.kind == "and" else (condition,)
+        return tuple(shape.but(where=tuple(dict.fromkeys((*shape.where, *more)))) for shape in shapes)
 
     def _product(self, a: tuple[Any, ...], b: tuple[Any, ...], meet: Callable[[Any, Any], Any]) -> tuple[Any, ...]:
         if a is b and len(a) <= 1:
@@ -124,7 +247,7 @@ class Algebra:
             a.required.keys() <= b.required.keys()
             and set(a.names) <= set(b.names)
             and set(a.rules) <= set(b.rules)
-            and set(a.some) <= set(b.some)
+            and set(a.where) <= set(b.where)
         ):
             return False
         if a.low > max(b.low, len(b.required)) or (a.high is not None and (b.high is None or b.high > a.high)):
@@ -153,6 +276,8 @@ class Algebra:
             return False
 
     def _surely_void(self, shape: Members | Items) -> bool:
+        if isinstance(shape, Members) and len(shape.where) > _FEW:
+            shape = shape.but(where=())  # what many conditions come to is asked once, in the end
         try:
             return not (self.members_inhabited(shape) if isinstance(shape, Members) else self.items_inhabited(shape))
         except (InProgress, Refusal, SchemaError):
@@ -198,68 +323,57 @@ class Algebra:
             declared[key] = goal
         rules = tuple(dict.fromkeys(a.rules + b.rules)) if a.rules and b.rules else a.rules or b.rules
         names = tuple(dict.fromkeys(a.names + b.names))
-        some = tuple(dict.fromkeys(a.some + b.some))
-        met = Members(declared, rules, names, required, low, high, a.states_rest or b.states_rest, some)
+        where = tuple(dict.fromkeys(a.where + b.where))
+        met = Members(declared, rules, names, required, low, high, a.states_rest or b.states_rest, where)
         if any(key not in declared and self.member(met, key) is self.goals.none for key in required):
             return None
         return met
 
     def minus_members(self, a: Members, b: Members) -> list[Members]:
-        if self._told_apart(a, b):
+        if not self._meet_surely(a, b):
             return [a]
-        met = self.meet_members(a, b)
-        if met is None or self._surely_void(met):
-            return [a]
-        ways: list[Members] = []
-        none = self.goals.none
-        for key in b.required:
-            if key not in a.required:
-                ways.append(replace(a, declared={**a.declared, key: none}, tags=None, undeclared=None))
-        for key in {**b.declared, **a.declared, **a.required, **b.required}:
-            wanted, given = self.member(b, key), self.member(a, key)
-            if wanted is self.goals.all or wanted is given:
-                continue
-            failing = self.goals.conj(given, self.goals.negate(wanted))
-            if failing is none or self.surely_empty(failing):
-                continue
-            ways.append(
-                replace(
-                    a,
-                    declared={**a.declared, key: failing},
-                    required={**a.required, key: None},
-                    tags=None,
-                    undeclared=None,
-                )
-            )
-        if b.low > max(a.low, len(a.required)) and (a.high is None or a.high >= a.low):
-            ways.append(
-                replace(a, high=b.low - 1 if a.high is None else min(a.high, b.low - 1), tags=None, undeclared=None)
-            )
-        if b.high is not None and (a.high is None or a.high > b.high):
-            ways.append(replace(a, low=max(a.low, b.high + 1), tags=None, undeclared=None))
-        ways.extend(self._failing_rest(a, b))
+        ways = None if b.where else self._ways(a, b)
+        if ways is None:
+            ways = [*self.tied((a,), self.conditions.negate(self._holds(b)))]
         return [way for way in ways if not self._surely_void(way)]
 
-    def _failing_rest(self, a: Members, b: Members) -> list[Members]:
-        """Ways in which members that neither shape declares can fail b: one of them breaks a rule of b, or all of them
-        keep the rules that b obliges one to break.
+    def _ways(self, a: Members, b: Members) -> list[Members] | None:
+        """Ways in which an object of shape a can fail b, which has no conditions, if there is one at most; None where
+        there may be more, or undeclared members may fail.
         """
-        ways = []
-        known = frozenset({**a.declared, **a.required, **b.declared, **b.required})
-        new = tuple(rule for rule in b.rules if rule not in a.rules)
-        names = tuple(name for name in b.names if name not in a.names)
-        if (new or names) and not self._surely_kept(a, new, names):
-            declared = {key: self.member(a, key) for key in sorted(known, key=[*a.declared, *known].index)}
-            some = dict.fromkeys((*a.some, Some(new, names, known)))
-            if len(some) > MAX_OBLIGATIONS:
-                raise Refusal(f"would need more than {MAX_OBLIGATIONS} members that break rules about undeclared ones")
-            ways.append(replace(a, declared=declared, some=tuple(some), tags=None, undeclared=None))
-        ways += [self._keeping(a, some) for some in b.some if some not in a.some]
+        if not self._surely_kept(a, b):
+            return None
+        ways: list[Members] = []
+        for way in self._all_ways(a, b):
+            if not self._surely_void(way.but(where=())):
+                ways.append(way)
+                if len(ways) > 1:
+                    return None
         return ways
 
-    def _surely_kept(self, a: Members, rules: tuple[Rule, ...], names: tuple[Goal, ...]) -> bool:
-        """Whether a glance shows that no undeclared member of a shape breaks the rules or has another name."""
-        if a.high is not None and a.high <= len(a.required):
+    def _all_ways(self, a: Members, b: Members) -> Iterator[Members]:
+        none = self.goals.none
+        if b.low > max(a.low, len(a.required)) and (a.high is None or a.high >= a.low):
+            yield a.but(high=b.low - 1 if a.high is None else min(a.high, b.low - 1))
+        if b.high is not None and (a.high is None or a.high > b.high):
+            yield a.but(low=max(a.low, b.high + 1))
+        for key in {**b.required, **b.declared, **a.declared, **a.required}:
+            wanted, given = self.member(b, key), self.member(a, key)
+            failing = none
+            if wanted is not self.goals.all and wanted is not given:
+                failing = self.goals.conj(given, self.goals.negate(wanted))
+            if failing is not none and self.surely_empty(failing):
+                failing = none
+            if key in b.required and key not in a.required:
+                yield a.but(declared={**a.declared, key: failing})
+            elif failing is not none:
+                yield a.but(declared={**a.declared, key: failing}, required={**a.required, key: None})
+
+    def _surely_kept(self, a: Members, b: Members) -> bool:
+        """Whether a glance shows that no undeclared member of shape a breaks the rules of b, or its names."""
+        rules = [rule for rule in b.rules if rule not in a.rules]
+        names = [name for name in b.names if name not in a.names]
+        if not (rules or names) or (a.high is not None and a.high <= len(a.required)):
             return True
         given = self.rest_goals(a)
         if all(goal is self.goals.none for goal in given):
@@ -271,25 +385,6 @@ class Algebra:
             for wanted in (*(then for _, then in rule.patterns), rule.otherwise)
             if wanted is not self.goals.all and wanted is not goal
         )
-
-    def _keeping(self, a: Members, some: Some) -> Members:
-        """The objects of a shape of which no member meets an obligation."""
-        if any(not self.lexicon.contains(self.form(name).strings, key) for name in some.names for key in some.known):
-            raise Refusal("would need names that only undeclared members must have")
-        declared = {
-            key: self.goals.conj(self.member(a, key), self.goals.negate(self.breaking(some, key)))
-            for key in {**a.declared, **dict.fromkeys(sorted(some.known))}
-        }
-        rules, names = tuple(dict.fromkeys(a.rules + some.rules)), tuple(dict.fromkeys(a.names + some.names))
-        return replace(a, declared=declared, rules=rules, names=names, states_rest=True, tags=None, undeclared=None)
-
-    def breaking(self, some: Some, key: str) -> Goal:
-        """What the value under `key` must satisfy so that the member meets an obligation."""
-        if key in some.known:
-            return self.goals.none
-        if any(not self.lexicon.contains(self.form(name).strings, key) for name in some.names):
-            return self.goals.all
-        return self.goals.negate(self.ruled(some.rules, key))
 
     def rest_goals(self, members: Members) -> list[Goal]:
         """Goals that an undeclared key may have (a superset)."""

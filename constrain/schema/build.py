@@ -16,30 +16,27 @@ from typing import Any
 from .._limits import timed
 from ..automata.grammar import (
     ArrayShape,
+    Diagram,
     Frame,
-    Layout,
     Lazy,
     Lexeme,
     Node,
     ObjectShape,
     Select,
     Union,
-    Variant,
 )
-from ..automata.json_layouts import with_obligations, without_repeats
+from ..automata.json_layouts import without_repeats
 from ..languages import operations
 from ..languages.dfa import DFA
-from ..languages.operations import ANY_STRING
-from ..languages.words import words
 from .counting import unrolled
+from .diagrams import Plan
 from .forms import FALSE, NULL, TRUE, Form, Goal, Items, Kind, Members
 from .goals import fields
-from .keys import MOST_KEYS, Choice
 from .normal import Normaliser
 from .notation import QUOTE, Notation, json_notation
-from .strings import Strings, encodable, encoded
+from .strings import Strings, encoded
 
-__all__ = ["Builder", "obliged"]
+__all__ = ["Builder"]
 
 _LITERALS = ((FALSE, b"false"), (NULL, b"null"), (TRUE, b"true"))
 _NUMERIC = b"-0123456789"
@@ -112,7 +109,7 @@ class Builder:
     def objects(self, form: Form) -> list[Node]:
         inhabited = self.normaliser.emptiness.members
         return [
-            Frame(obliged(self.notation.object_layout, members), self.shape(members, self.later))
+            Frame(self.notation.object_layout, self.shape(members, self.later))
             for members in form.objects
             if inhabited(members)
         ]
@@ -199,59 +196,54 @@ class Builder:
         normaliser = self.normaliser
         inhabited = normaliser.emptiness.inhabited
         members = normaliser.closed(members)
-        extra, choices = normaliser.keys.undeclared(members, inhabited)
-        order: dict[str, Choice] = {}
-        for key in (*members.declared, *members.required):
-            if key not in order and encodable(key):
-                order[key] = normaliser.variants(members, key)
-        if extra is not None and extra is not ANY_STRING and extra is not normaliser.lexicon.keys:
-            finite = words(extra, MOST_KEYS + len(order))
-            if finite is not None:
-                for word in finite:
-                    order.setdefault(word.decode(), choices[extra.label(word)])
-                extra, choices = None, []
-        many = set(range(len(choices)))
-        if members.some and extra is not None:
-            listed, many = normaliser.keys.listed(members, inhabited)
-            order.update((key, choices[label]) for key, label in listed.items())
-        possible = {key: inhabited(choice[0]) for key, choice in order.items()}
+        order, extra, choices = normaliser.keys.resolved(members)
+        plan = self._plan(members)
+        together = frozenset(() if plan is None else plan.keys)
+        possible = {key: inhabited(goal) for key, goal in order.items()}
+        for key, options in zip(plan.keys, plan.options, strict=True) if plan is not None else ():
+            possible[key] = bool(options)
         rank = {key: i for i, key in enumerate(order)}
         kept = sorted((k for k in order if possible[k] or extra is not None), key=str.encode)
-
-        def maybe(goal: Goal) -> Node | None:
-            return value(goal) if inhabited(goal) else None
-
-        tables = [
-            Variant(
-                tuple(maybe(order[key][variant]) for key in kept),
-                tuple(
-                    maybe(choice[variant]) if label in many or not variant else None
-                    for label, choice in enumerate(choices)
-                ),
-            )
-            for variant in range(1 << len(members.some))
-        ]
-        plain = tables[0]
         shape = ObjectShape(
             tuple(key.encode() for key in kept),
-            plain.values,
+            tuple((_DECIDED if key in together else value(order[key])) if possible[key] else None for key in kept),
             tuple(key in members.required for key in kept),
             tuple(rank[key] for key in kept) if self.ordered else None,
             extra,
-            tuple(node for node in plain.extra_values if node is not None),
-            max(members.low, 0),
+            tuple(value(choice[0]) if plan is None else _DECIDED for choice in choices),
+            0 if plan is not None else max(members.low, 0),
             members.high,
             self.notation.keys,
-            tuple(tables[1:]),
+            None if plan is None else _diagram(plan, kept, value),
         )
         if normaliser.repeats.met:
-            shape.endless = tuple(normaliser.repeats.endless(order[key][0]) for key in kept)
+            shape.endless = tuple(key not in together and normaliser.repeats.endless(order[key]) for key in kept)
         return shape
 
+    def _plan(self, members: Members) -> Plan | None:
+        """The diagram of a shape with conditions, of goals that have values."""
+        if not members.where:
+            return None
+        plan = self.normaliser.diagrams.of(members)
+        plan = None if plan is None else plan.trimmed(self.normaliser.emptiness.inhabited)
+        assert plan is not None, "only inhabited shapes are built"
+        return plan
 
-def obliged(layout: Layout, members: Members) -> Layout:
-    """The layout of an object, with its obligations."""
-    return with_obligations(layout, len(members.some)) if members.some else layout
+
+_DECIDED = Lexeme(words=(b"",))
+"""Stands for values that a diagram has."""
+
+
+def _diagram(plan: Plan, keys: list[str], value: Callable[[Goal], Node]) -> Diagram:
+    place = {key: i for i, key in enumerate(keys)}
+    return Diagram(
+        tuple(place[key] for key in plan.keys),
+        tuple(tuple(map(value, options)) for options in plan.options),
+        plan.levels,
+        tuple(tuple((value(goal), kind) for goal, kind in pairs) for pairs in plan.others),
+        plan.moves,
+        plan.ends,
+    )
 
 
 def first_bytes(goal: Goal) -> frozenset[int] | None:

@@ -17,7 +17,7 @@ from urllib.parse import urldefrag
 
 from .._errors import LimitError
 from . import openapi
-from .dialect import ANNOTATIONS, ASSERTIONS, TYPES, Draft, introduced
+from .dialect import ANNOTATIONS, ASSERTIONS, IN_PLACE, TYPES, Draft, introduced
 from .document import Document, Location, Scope, join, json_type
 from .strings import is_risky, known_format, parsed
 
@@ -223,8 +223,14 @@ def _value(state: _Scan, location: Location, keyword: str, value: Any) -> None:
 
 
 def _count(state: _Scan, location: Location, keyword: str, value: Any) -> None:
-    if isinstance(value, bool) or not isinstance(value, (int, float, Decimal)) or value < 0 or value != value // 1:
+    if isinstance(value, (float, Decimal)):
+        _check_magnitude(location, keyword, value)
+    if isinstance(value, bool) or not isinstance(value, (int, float, Decimal)) or value < 0 or not _whole(value):
         raise location.error(keyword, f"must be a non-negative integer, not {_shown(value)}")
+
+
+def _whole(value: int | float | Decimal) -> bool:
+    return value == value.to_integral_value() if isinstance(value, Decimal) else value == value // 1
 
 
 def _number(state: _Scan, location: Location, keyword: str, value: Any) -> None:
@@ -366,7 +372,10 @@ def _check_magnitude(location: Location, keyword: str, value: int | float | Deci
 
 
 def _shown(value: Any) -> str:
-    text = str(value) if isinstance(value, Decimal) else repr(value)
+    try:
+        text = str(value) if isinstance(value, Decimal) else repr(value)
+    except ValueError:  # Python prints no integer of so many digits
+        return f"{type(value).__name__} with a very long integer"
     return text if len(text) <= 60 else text[:57] + "..."
 
 
@@ -376,7 +385,7 @@ def _check_cycles(document: Document) -> None:
         return
     state: dict[int, int] = {}
     for start in document.locations.values():
-        if id(start.schema) in state:
+        if id(start.schema) in state or IN_PLACE.isdisjoint(start.schema):
             continue
         path = [(start, iter(_same_value(document, start)))]
         state[id(start.schema)] = 1

@@ -19,6 +19,7 @@ from .normal import Normaliser
 from .options import Options
 from .report import Report
 from .signals import InProgress
+from .survey import survey
 
 __all__ = ["compile_document", "compile_schema", "normalise", "normalised", "scanned"]
 
@@ -94,7 +95,7 @@ def normalise(document: Document, options: Options, report: Report | None = None
         normaliser = Normaliser(document, options, document.limits, report or document.report)
         root = normaliser.root
         if document.hard or options.lenient:
-            normaliser.survey(root)
+            survey(normaliser, root)
         if not normaliser.emptiness.inhabited(root):
             raise UnsatisfiableError(*contradiction(normaliser, root))
         return normaliser

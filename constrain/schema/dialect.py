@@ -13,6 +13,9 @@ from collections.abc import Mapping
 from enum import IntEnum
 from typing import Any
 
+from .._arguments import shown
+from .._errors import ArgumentError
+
 __all__ = [
     "ANNOTATIONS",
     "ASSERTIONS",
@@ -62,10 +65,11 @@ _URIS = {
 
 
 def draft_named(name: str | int) -> Draft:
-    """The draft that a caller names: "7", "draft7", "2020-12", ... ValueError lists the names."""
-    draft = _NAMES.get(str(name).lower())
+    """The draft that a caller names: "7", "draft7", "2020-12", ... ArgumentError lists the names."""
+    text = name if isinstance(name, str) else str(name) if type(name) is int and 0 <= name < 10_000 else ""
+    draft = _NAMES.get(text.lower())
     if draft is None:
-        raise ValueError(f"unknown draft {name!r}; use one of 4, 6, 7, 2019-09, 2020-12")
+        raise ArgumentError(f"unknown draft {shown(name)}; use one of 4, 6, 7, 2019-09, 2020-12")
     return draft
 
 

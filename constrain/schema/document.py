@@ -15,6 +15,7 @@ from types import NoneType
 from typing import Any
 from urllib.parse import unquote, urldefrag, urljoin
 
+from .._digits import integer_of
 from .._errors import LimitError, SchemaError
 from .._limits import Limits
 from .dialect import FORMAT_ASSERTION, Draft, draft_named, draft_of_uri, unspoken
@@ -237,7 +238,10 @@ def join(base: str, reference: str) -> str:
         return reference
     if reference.startswith("#"):
         return urldefrag(base)[0] + reference
-    return urljoin(base, reference)
+    try:
+        return urljoin(base, reference)
+    except ValueError as error:  # "http://["
+        raise SchemaError("", "$ref", f"{reference[:200]!r} and {base[:200]!r} do not make a URI: {error}") from None
 
 
 def _fetch(registry: Any, uri: str) -> Any:
@@ -273,7 +277,7 @@ def load(schema: Any, limits: Limits) -> Any:
         if len(schema) > limits.max_source_bytes:
             raise LimitError("max_source_bytes", limits.max_source_bytes, "the schema text")
         try:
-            return json.loads(schema, parse_float=Decimal, parse_constant=_refuse_constant)
+            return _loaded(schema)
         except RecursionError:
             raise LimitError("max_depth", limits.max_depth, "nesting of the schema text") from None
         except ValueError as error:
@@ -281,6 +285,16 @@ def load(schema: Any, limits: Limits) -> Any:
     if schema is None or isinstance(schema, (list, int, float)):
         raise SchemaError("", None, f"a schema is an object or a boolean, not {json_type(schema)}")
     return _described(schema, limits)
+
+
+def _loaded(text: str | bytes | bytearray) -> Any:
+    try:
+        return json.loads(text, parse_float=Decimal, parse_constant=_refuse_constant)
+    except ValueError as error:
+        if isinstance(error, (json.JSONDecodeError, UnicodeDecodeError)) or "digits" not in str(error):
+            raise
+        # integers longer than Python converts by itself
+        return json.loads(text, parse_float=Decimal, parse_constant=_refuse_constant, parse_int=integer_of)
 
 
 def _own(schema: Any, limits: Limits) -> Any:
@@ -298,15 +312,23 @@ def _own(schema: Any, limits: Limits) -> Any:
             value = parent[key] = dict(value)
             for name, item in value.items():
                 if not isinstance(name, str):
-                    raise SchemaError("", None, f"not JSON: the key {name!r} is not a string")
+                    raise SchemaError("", None, f"not JSON: a key is {type(name).__name__}, not a string")
                 if item is not None and type(item) not in _SCALARS:
                     stack.append((value, name))
         elif isinstance(value, (list, tuple)):
             value = parent[key] = list(value)
             stack += [(value, i) for i, item in enumerate(value) if type(item) not in _SCALARS]
-        elif not isinstance(value, (str, int, float, Decimal, NoneType)):
+        elif isinstance(value, (str, int, float)):  # of a class of its own: an enum's member, numpy's float
+            parent[key] = str.__str__(value) if isinstance(value, str) else _plain(value)
+        elif not isinstance(value, (Decimal, NoneType)):
             raise SchemaError("", None, f"not JSON: {type(value).__name__} is not a JSON value")
     return holder[0]
+
+
+def _plain(value: int | float) -> int | float:
+    if isinstance(value, bool):
+        return bool(value)
+    return int(value) if isinstance(value, int) else float(value)
 
 
 def _refuse_constant(name: str) -> Any:

@@ -85,8 +85,11 @@ class Emptiness:
             return False
         if not all([value(member(members, key)) for key in members.required]):
             return False
-        if members.some and not self._met(members, value):
-            return False
+        if members.where:
+            plan = self.normaliser.diagrams.of(members)
+            if plan is None or members.high is None:
+                return plan is not None and plan.exists(value)
+            return plan.cost(members.required, value) <= members.high - len(members.required)
         missing = members.low - len(members.required)
         if missing <= 0:
             return True
@@ -96,24 +99,6 @@ class Emptiness:
                 if missing == 0:
                     return True
         return self.normaliser.keys.more_than(members, missing - 1, value)
-
-    def _met(self, members: Members, value: Callable[[Goal], bool]) -> bool:
-        """Whether some members can meet all obligations together, within the bound on their number."""
-        normaliser = self.normaliser
-        every = 1 << len(members.some)
-        _, choices = normaliser.keys.undeclared(members, value)
-        listed, many = normaliser.keys.listed(members, value)
-        offers = [(int(key not in members.required), normaliser.variants(members, key)) for key in members.keys]
-        offers += [(1, choices[label]) for label in listed.values()]
-        offers += [(1, choices[label]) for label in many for _ in members.some]
-        fewest = {0: 0}
-        for price, choice in offers:
-            met = [bits for bits in range(1, every) if value(choice[bits])]
-            for have, cost in list(fewest.items()):
-                for bits in met:
-                    fewest[have | bits] = min(fewest.get(have | bits, cost + price), cost + price)
-        needed = fewest.get(every - 1)
-        return needed is not None and (members.high is None or len(members.required) + needed <= members.high)
 
     def _items(self, items: Items, value: Callable[[Goal], bool]) -> bool:
         if items.high is not None and items.low > items.high:

@@ -16,6 +16,7 @@ from typing import Any
 from .._errors import LimitError, SchemaError
 from .._limits import Limits, timed
 from .compile import normalised
+from .conditions import Condition
 from .forms import FALSE, NULL, TRUE, Contains, Form, Goal, Items, Kind, Members, Rule
 from .normal import Normaliser
 from .numbers import Numbers
@@ -206,8 +207,8 @@ def _number_parts(numbers: Numbers) -> Iterator[dict[str, Any]]:
 
 def _object_parts(members: Members, refer: Callable[[Goal], str]) -> dict[str, Any]:
     """members: goal per declared key; required: keys; others: per schema that has a say, its patterns and what holds
-    for the rest; keys: what each key must be; some: obligations, of each that a member not listed in `besides` fails
-    one of `keys` or what `others` say; min, max: number of members.
+    for the rest; keys: what each key must be; where: conditions, each such a part or {"not", "and", "or", "one": such
+    parts}; min, max: number of members.
     """
     part: dict[str, Any] = {}
     if members.declared:
@@ -215,11 +216,16 @@ def _object_parts(members: Members, refer: Callable[[Goal], str]) -> dict[str, A
     if members.required:
         part["required"] = list(members.required)
     part |= _rules(members.rules, members.names, refer)
-    if members.some:
-        part["some"] = [
-            {"besides": sorted(some.known), **_rules(some.rules, some.names, refer)} for some in members.some
-        ]
+    if members.where:
+        part["where"] = [_condition(condition, refer) for condition in members.where]
     return part | _limits(members.low, members.high)
+
+
+def _condition(condition: Condition, refer: Callable[[Goal], str]) -> dict[str, Any]:
+    """{kind: parts}, see `Condition`."""
+    if condition.kind == "is":
+        return _object_parts(condition.parts[0], refer)
+    return {condition.kind: [_condition(part, refer) for part in condition.parts]}
 
 
 def _rules(rules: tuple[Rule, ...], names: tuple[Goal, ...], refer: Callable[[Goal], str]) -> dict[str, Any]:
@@ -301,10 +307,22 @@ def _member_lines(part: dict[str, Any]) -> Iterator[str]:
     for key in required - part.get("members", {}).keys():
         yield f"{_shown(key)}: as others (required)"
     yield from _rule_lines(part)
-    for some in part.get("some", ()):
-        besides = f" besides {_listed(some['besides'])}" if some["besides"] else ""
-        yield f"some member{besides} fails"
-        yield from (f"  {line}" for line in _rule_lines(some))
+    for condition in part.get("where", ()):
+        yield from _condition_lines(condition)
+
+
+def _condition_lines(part: dict[str, Any]) -> Iterator[str]:
+    kind = next((kind for kind in _CONDITIONS if kind in part), None)
+    if kind is not None:
+        yield _CONDITIONS[kind]
+        for below in part[kind]:
+            yield from (f"  {line}" for line in _condition_lines(below))
+        return
+    yield f"an object {_bounds(part, 'members')}".rstrip()
+    yield from (f"  {line}" for line in _member_lines(part))
+
+
+_CONDITIONS = {"not": "not", "and": "all of", "or": "some of", "one": "exactly one of"}
 
 
 def _rule_lines(part: dict[str, Any]) -> Iterator[str]:

@@ -14,16 +14,16 @@ The parts of Members and Items are goals again, so a form is shallow and computi
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from . import numbers as num
 from . import strings as text
+from .conditions import Condition
 from .document import Location
 
 __all__ = [
     "FALSE",
-    "MAX_OBLIGATIONS",
     "NULL",
     "TRUE",
     "Contains",
@@ -33,7 +33,6 @@ __all__ = [
     "Kind",
     "Members",
     "Rule",
-    "Some",
 ]
 
 NULL, FALSE, TRUE = 1, 2, 4
@@ -88,26 +87,6 @@ class Rule:
     otherwise: Goal
 
 
-MAX_OBLIGATIONS = 5
-"""Of one object; the engine has a table of values for each set of them."""
-
-
-@dataclass(frozen=True)
-class Some:
-    """An obligation: some member whose key is not in `known` has a key that fails one of `names`, or a value that fails
-    what `rules` say about its key.
-    """
-
-    rules: tuple[Rule, ...]
-    names: tuple[Goal, ...]
-    known: frozenset[str]
-
-    def location(self) -> Location | None:
-        """A subschema that it speaks of."""
-        goals = [*self.names, *(goal for r in self.rules for goal in (*(then for _, then in r.patterns), r.otherwise))]
-        return next((place for goal in goals for place in goal.locations()), None)
-
-
 @dataclass(eq=False)
 class Members:
     """A set of objects.
@@ -115,7 +94,7 @@ class Members:
     declared: goal per declared key, complete (rules already applied), in declaration order.
     rules:    for every other key, all of them.     names: goals that each key must satisfy as a string (declared
     ones too). required: keys, in order.     low, high: bounds on the number of members. states_rest: whether some
-    schema said something about undeclared keys. some: obligations.
+    schema said something about undeclared keys. where: conditions that tie the members together, all of them.
     """
 
     declared: dict[str, Goal] = field(default_factory=dict)
@@ -125,20 +104,26 @@ class Members:
     low: int = 0
     high: int | None = None
     states_rest: bool = False
-    some: tuple[Some, ...] = ()
+    where: tuple[Condition, ...] = ()
     tags: dict[str, frozenset[Any]] | None = None
     """Memo: required keys whose value is one of finitely many scalars."""
     undeclared: Any = None
     """Memo: the automaton of undeclared keys and its goals."""
+    diagram: Any = None
+    """Memo: the decision diagram of a shape with conditions."""
 
     @property
     def keys(self) -> dict[str, Any]:
         """The keys that it speaks of by name."""
         return {**self.declared, **self.required}
 
+    def but(self, **changes: Any) -> Members:
+        """The shape with some fields changed."""
+        return replace(self, **{"tags": None, "undeclared": None, "diagram": None, **changes})
+
     @property
     def is_free(self) -> bool:
-        parts = self.declared or self.rules or self.names or self.required or self.low or self.some
+        parts = self.declared or self.rules or self.names or self.required or self.low or self.where
         return not parts and self.high is None
 
 

@@ -103,6 +103,11 @@ class Goals:
         ids = tuple(sorted(parts))
         return self._goal(Kind.AND, tuple(parts[i] for i in ids), (Kind.AND, ids))
 
+    def without_last(self, goal: Goal) -> Goal | None:
+        """Of a conjunction, that of all parts but the last, if it has been made."""
+        ids = tuple(part.uid for part in goal.parts[:-1])
+        return goal.parts[0] if len(ids) == 1 else self._table.get((Kind.AND, ids))
+
     def disj(self, *goals: Goal) -> Goal:
         parts: dict[int, Goal] = {}
         for goal in goals:

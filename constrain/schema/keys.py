@@ -2,7 +2,7 @@
 
 Pattern properties overlap freely, so the value of a key depends on the set of patterns found in it. The product of
 their automata, labelled with the goal of each combination, answers for every key at once; combinations that no
-value satisfies drop out. Where the object has obligations, a combination also says which of them its members can meet.
+value satisfies drop out. Where the object has conditions, a combination also says what their atoms ask of the value.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ from ..languages import operations
 from ..languages.dfa import DFA
 from ..languages.operations import ANY_STRING, count_words, with_labels
 from ..languages.words import words
+from .conditions import atoms
 from .forms import Goal, Members, Rule
-from .strings import encoded
+from .strings import encodable, encoded
 
 if TYPE_CHECKING:
     from .normal import Normaliser
@@ -27,12 +28,39 @@ MOST_KEYS = 1024
 """Undeclared keys that are declared one by one where there are no more."""
 
 Choice = tuple[Goal, ...]
-"""Goals of a value: the plain one, then those in which it meets each nonempty set of the shape's obligations."""
+"""Goals of a value: what it must satisfy, then what each atom of the shape's conditions asks of it."""
 
 
 class Keys:
     def __init__(self, normaliser: Normaliser) -> None:
         self.normaliser = normaliser
+
+    def atoms(self, members: Members) -> list[Members]:
+        """The shapes that the conditions of a shape speak of."""
+        return list(dict.fromkeys(atom for condition in members.where for atom in atoms(condition)))
+
+    def resolved(self, members: Members) -> tuple[dict[str, Goal], DFA | None, list[Choice]]:
+        """(the keys that are told apart by name, with their goals; the automaton of the others; its choices).
+
+        Of conditions other keys must be more than an output has members, so few undeclared ones are told apart too.
+        """
+        normaliser = self.normaliser
+        extra, choices = self.undeclared(members, normaliser.emptiness.inhabited)
+        order: dict[str, Goal] = {}
+        for shape in (members, *self.atoms(members)):
+            for key in (*shape.declared, *shape.required):
+                if key not in order and encodable(key):
+                    order[key] = normaliser.algebra.member(members, key)
+        if extra is not None and extra is not ANY_STRING and extra is not normaliser.lexicon.keys:
+            finite = words(extra, MOST_KEYS + len(order))
+            if finite is not None:
+                for word in finite:
+                    order.setdefault(word.decode(), choices[extra.label(word)][0])
+                return order, None, []
+        if members.where and extra is not None:
+            for key, label in self._few(extra, choices).items():
+                order.setdefault(key, choices[label][0])
+        return order, extra, choices
 
     def undeclared(self, members: Members, alive: Callable[[Goal], bool]) -> tuple[DFA | None, list[Choice]]:
         """(automaton, choices): keys labelled with an index into choices, all of them alive; None when there is no such
@@ -48,16 +76,16 @@ class Keys:
     def _undeclared(self, members: Members, alive: Callable[[Goal], bool]) -> tuple[DFA | None, list[Choice]]:
         normaliser = self.normaliser
         goals = normaliser.goals
-        patterns = [pattern for rule in members.rules for pattern, _ in rule.patterns]
-        patterns += [pattern for some in members.some for rule in some.rules for pattern, _ in rule.patterns]
-        patterns = list(dict.fromkeys(patterns))
-        tested = list(dict.fromkeys(name for some in members.some for name in some.names))
+        asking = self.atoms(members)
+        shapes = (members, *asking)
+        patterns = list(dict.fromkeys(p for shape in shapes for rule in shape.rules for p, _ in rule.patterns))
+        tested = list(dict.fromkeys(name for atom in asking for name in atom.names))
         names = self._names(members)
         if not patterns and not tested:
             goal = goals.conj(*(rule.otherwise for rule in members.rules))
             if not alive(goal) or (names is not None and names.is_empty):
                 return None, []
-            return (ANY_STRING if names is None else names), [self._choice(members, goal, set(), set())]
+            return (ANY_STRING if names is None else names), [self._choice(asking, goal, set(), set())]
         found: dict[Choice, int] = {}
         automata = [normaliser.lexicon.atom("pattern", pattern) for pattern in patterns]
         automata += [self._language((name,)) for name in tested]
@@ -72,51 +100,35 @@ class Keys:
             goal = goals.conj(*(self._ruled(rule, matched) for rule in members.rules))
             if not alive(goal):
                 return -1
-            return found.setdefault(self._choice(members, goal, matched, failed), len(found))
+            return found.setdefault(self._choice(asking, goal, matched, failed), len(found))
 
         dfa = operations.label_product(automata, label, normaliser.lexicon.limits)
         return (None, []) if dfa.is_empty else (dfa, list(found))
 
-    def _choice(self, members: Members, goal: Goal, matched: set[str], failed: set[Goal]) -> Choice:
+    def _choice(self, asking: list[Members], goal: Goal, matched: set[str], failed: set[Goal]) -> Choice:
         goals = self.normaliser.goals
-        breaking = []
-        for some in members.some:
-            kept = goals.conj(*(self._ruled(rule, matched) for rule in some.rules))
-            breaking.append(goals.all if failed & set(some.names) else goals.negate(kept))
-        return self.variants(goal, breaking)
-
-    def variants(self, goal: Goal, breaking: list[Goal]) -> Choice:
-        """The goal, then with each nonempty set of obligations met."""
-        conj = self.normaliser.goals.conj
-        met = range(1 << len(breaking))
-        return tuple(conj(goal, *(b for i, b in enumerate(breaking) if bits >> i & 1)) for bits in met)
+        asked = []
+        for atom in asking:
+            misnamed = not failed.isdisjoint(atom.names)
+            asked.append(goals.none if misnamed else goals.conj(*(self._ruled(rule, matched) for rule in atom.rules)))
+        return goal, *asked
 
     def _ruled(self, rule: Rule, matched: set[str]) -> Goal:
         then = [value for pattern, value in rule.patterns if pattern in matched]
         return self.normaliser.goals.conj(*(then or (rule.otherwise,)))
 
-    def listed(self, members: Members, alive: Callable[[Goal], bool]) -> tuple[dict[str, int], set[int]]:
-        """For an object with obligations: (undeclared keys, with their labels, of the labels that only few keys have;
-        the other labels).
-        """
-        dfa, choices = self.undeclared(members, alive)
-        many: set[int] = set()
+    def _few(self, extra: DFA, choices: list[Choice]) -> dict[str, int]:
+        """The undeclared keys, with their labels, of the labels that only few keys have."""
         found: dict[str, int] = {}
-        if dfa is None:
-            return found, many
         for label in range(len(choices)):
-            part = with_labels(dfa, {label}, self.normaliser.lexicon.limits)
-            keys = words(part, MOST_KEYS)
-            if keys is None:
-                many.add(label)
-            else:
-                found.update((key.decode(), label) for key in keys)
-        return {key: label for key, label in found.items() if key not in members.declared}, many
+            part = with_labels(extra, {label}, self.normaliser.lexicon.limits)
+            found.update((key.decode(), label) for key in words(part, MOST_KEYS) or ())
+        return found
 
     def more_than(self, members: Members, count: int, alive: Callable[[Goal], bool]) -> bool:
         """Whether more than `count` undeclared keys are possible."""
         goals = self.normaliser.goals
-        if not members.names and not members.some and not any(rule.patterns for rule in members.rules):
+        if not members.names and not members.where and not any(rule.patterns for rule in members.rules):
             return alive(goals.conj(*(rule.otherwise for rule in members.rules)))
         dfa, _ = self.undeclared(members, alive)
         if dfa is None:

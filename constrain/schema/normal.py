@@ -21,16 +21,16 @@ from functools import lru_cache
 from typing import Any
 
 from .._limits import Limits, check_time
-from ..automata.grammar import MANY_LABELS
 from . import numbers as num
 from . import strings as text
 from .algebra import Algebra
+from .diagrams import Diagrams
 from .dialect import ASSERTIONS, Draft
 from .document import Document, Location
 from .emptiness import Emptiness
-from .forms import FALSE, MAX_OBLIGATIONS, NULL, TRUE, Contains, Form, Goal, Items, Kind, Members, Rule
+from .forms import FALSE, NULL, TRUE, Contains, Form, Goal, Items, Kind, Members, Rule
 from .goals import Goals, fields
-from .keys import Choice, Keys
+from .keys import Keys
 from .options import Options
 from .repeats import Repeats
 from .report import Report
@@ -45,7 +45,8 @@ _OBJECT = frozenset(
     "properties patternProperties additionalProperties required minProperties maxProperties propertyNames".split()
 )
 _ARRAY = frozenset("items prefixItems additionalItems minItems maxItems uniqueItems contains".split())
-_BRANCHING = frozenset("anyOf oneOf if not dependencies dependentSchemas dependentRequired".split())
+_DEPENDENCIES = ("dependencies", "dependentRequired", "dependentSchemas")
+_BRANCHING = frozenset(("anyOf", "oneOf", "if", "not", *_DEPENDENCIES))
 _UNEVALUATED = frozenset(("unevaluatedProperties", "unevaluatedItems"))
 
 
@@ -66,6 +67,8 @@ class Normaliser:
         self.emptiness = Emptiness(self)
         self._settling: set[Goal] = set()
         self.keys = Keys(self)
+        self.diagrams = Diagrams(self)
+        self._closed: dict[Members, Members] = {}
         self.worlds = Worlds(self)
         self.repeats = Repeats(self)
         self.root = self.goals.at(document.root)
@@ -102,20 +105,25 @@ class Normaliser:
             return self._of_value(goal.parts)
         if kind == Kind.OR:
             return self.algebra.join(self.form(part) for part in goal.parts)
+        if kind == Kind.AND and len(goal.parts) > 2:
+            known = self.goals.without_last(goal)
+            if known is not None and known.form is not None:
+                return self._with(known.form, goal.parts[-1])
         positive = [part for part in goal.parts if part.kind != Kind.NOT] if kind == Kind.AND else []
         negative = [part for part in goal.parts if part.kind == Kind.NOT] if kind == Kind.AND else [goal]
         form = self.anything
         for part in positive:
             form = self.algebra.meet(form, self.form(part))
         for part in negative:
-            unwanted = self.form(part.parts)
-            form = self._or_refuse(
-                lambda form=form, unwanted=unwanted: self.algebra.minus(form, unwanted),  # type: ignore[misc]
-                form,
-                next(part.locations(), self.document.root),
-                "not",
-            )
+            form = self._with(form, part)
         return form
+
+    def _with(self, form: Form, part: Goal) -> Form:
+        """The values of a form that also satisfy a goal."""
+        if part.kind != Kind.NOT:
+            return self.algebra.meet(form, self.form(part))
+        unwanted, location = self.form(part.parts), next(part.locations(), self.document.root)
+        return self._or_refuse(lambda: self.algebra.minus(form, unwanted), form, location, "not")
 
     def _or_refuse(self, attempt: Callable[[], Form], otherwise: Form, location: Location, keyword: str) -> Form:
         """The attempt; if it is refused, `otherwise` when lenient, with a finding."""
@@ -165,10 +173,13 @@ class Normaliser:
             form = plain if form is self.anything else self.algebra.meet(form, plain)
         for goal in separate:
             form = self.algebra.meet(form, self.form(goal))
-        for part in joined:
-            keywords = fields(part)
-            if not _BRANCHING.isdisjoint(keywords):
-                form = self._branches(form, part, keywords)
+        branching = [(part, keywords) for part in joined if not _BRANCHING.isdisjoint(keywords := fields(part))]
+        conditionals = sum(
+            sum(len(keywords.get(keyword, ())) for keyword in _DEPENDENCIES) + ("if" in keywords)
+            for _, keywords in branching
+        )
+        for part, keywords in branching:
+            form = self._branches(form, part, keywords, conditionals > 2)
         return form
 
     def _conjuncts(self, location: Location) -> tuple[list[Location], list[Goal]]:
@@ -328,25 +339,26 @@ class Normaliser:
 
     # keywords that branch
 
-    def _branches(self, form: Form, location: Location, keywords: dict[str, Any]) -> Form:
+    def _branches(self, form: Form, location: Location, keywords: dict[str, Any], crowded: bool) -> Form:
+        """crowded: see `Algebra.conditional`."""
         algebra, goals = self.algebra, self.goals
         if "anyOf" in keywords:
             branches = self._leaves(location, len(keywords["anyOf"]))
             if not any(branch is goals.all for branch in branches):
-                form = algebra.join(algebra.meet(form, self.form(branch)) for branch in branches)
+                form = algebra.meet(form, algebra.join(map(self.form, branches)))
         if "oneOf" in keywords:
             options = [self.form(goals.child(location, "oneOf", i)) for i in range(len(keywords["oneOf"]))]
-            options = [algebra.meet(form, option) for option in options]
-            either = algebra.join(options) if self.options.lenient else form
-            form = self._or_refuse(lambda: algebra.exactly_one(options), either, location, "oneOf")
+            base = form
+            either = algebra.join(algebra.meet(form, option) for option in options) if self.options.lenient else form
+            form = self._or_refuse(lambda: algebra.exactly_one(base, options), either, location, "oneOf")
         if "if" in keywords and ("then" in keywords or "else" in keywords):
-            form = self._conditional(form, location, keywords)
+            form = self._conditional(form, location, keywords, crowded)
         if "not" in keywords:
-            unwanted, base = self.form(goals.child(location, "not")), form
-            form = self._or_refuse(lambda: algebra.minus(base, unwanted), base, location, "not")
-        for keyword in ("dependencies", "dependentRequired", "dependentSchemas"):
+            unwanted, whole = self.form(goals.child(location, "not")), form
+            form = self._or_refuse(lambda: algebra.minus(whole, unwanted), whole, location, "not")
+        for keyword in _DEPENDENCIES:
             for key, dependency in keywords.get(keyword, {}).items():
-                form = self.dependency(form, location, keyword, key, dependency)
+                form = self.dependency(form, location, keyword, key, dependency, crowded=crowded)
         return form
 
     def _leaves(self, location: Location, count: int) -> list[Goal]:
@@ -368,7 +380,7 @@ class Normaliser:
                 leaves[goal] = None
         return list(leaves)
 
-    def _conditional(self, form: Form, location: Location, keywords: dict[str, Any]) -> Form:
+    def _conditional(self, form: Form, location: Location, keywords: dict[str, Any], crowded: bool) -> Form:
         goals, algebra = self.goals, self.algebra
         condition = self.form(goals.child(location, "if"))
         then = goals.child(location, "then") if "then" in keywords else goals.all
@@ -376,15 +388,15 @@ class Normaliser:
         if then is otherwise:
             return algebra.meet(form, self.form(then))
 
-        def either() -> Form:
-            with_it = algebra.meet(algebra.meet(form, condition), self.form(then))
-            without = algebra.meet(algebra.minus(form, condition), self.form(otherwise))
-            return algebra.join((with_it, without))
+        branches = self.form(then), self.form(otherwise)
+        return self._or_refuse(
+            lambda: algebra.conditional(form, condition, *branches, crowded=crowded), form, location, "if"
+        )
 
-        return self._or_refuse(either, form, location, "if")
-
-    def dependency(self, form: Form, location: Location, keyword: str, key: str, dependency: Any) -> Form:
-        """Objects without the key, or with it and what it asks for."""
+    def dependency(
+        self, form: Form, location: Location, keyword: str, key: str, dependency: Any, *, crowded: bool = False
+    ) -> Form:
+        """Objects without the key, or with it and what it asks for. crowded: see `Algebra.conditional`."""
         if not form.objects:
             return form
         goals, algebra = self.goals, self.algebra
@@ -394,8 +406,8 @@ class Normaliser:
             asked = self.form(goals.child(location, keyword, key))
             needed = algebra.meet(Form(objects=(Members(required={key: None}),)), asked).objects
         objects: list[Members] = []
+        without = Members(declared={key: goals.none})
         for shape in form.objects:
-            one = Form(objects=(shape,))
             if algebra.member(shape, key) is goals.none:
                 objects.append(shape)
                 continue
@@ -403,45 +415,14 @@ class Normaliser:
             if satisfied:
                 objects.append(shape)
                 continue
-            absent = Form(objects=(Members(declared={key: goals.none}),))
-            objects.extend(algebra.meet(one, absent).objects)
-            objects.extend(algebra.meet(one, Form(objects=needed)).objects)
+            if crowded and key not in shape.required:
+                objects += algebra.tied((shape,), algebra.holds((without, *needed)))
+            else:
+                objects += algebra.meet_objects((shape,), (without,))
+                objects += algebra.meet_objects((shape,), needed)
         return replace(form, objects=algebra._bounded(objects))
 
     # closing
-
-    def survey(self, root: Goal) -> None:
-        """Settle every goal that a generation can reach, so that whatever is refused is refused now."""
-        seen, stack = {root}, [root]
-        while stack:
-            form = self.settled(stack.pop())
-            self.lexicon.settle(form.strings)
-            self.numerals.settle(form.numbers)
-            below: list[Goal] = []
-            for members in form.objects:
-                closed = self.closed(members)
-                if closed.some:
-                    self._check_obligations(closed)
-                for key in {**members.declared, **members.required}:
-                    below += self.variants(members, key)
-                if members.some or members.names or any(rule.patterns for rule in members.rules):
-                    choices = self.keys.undeclared(closed, self.emptiness.inhabited)[1]
-                    below += [goal for choice in choices for goal in choice]
-                else:
-                    below += self.algebra.rest_goals(members)
-            for items in form.arrays:
-                if items.contains or items.automaton is not None:
-                    below += [edge.goal for edges in self.algebra.counting(items).edges for edge in edges]
-                else:
-                    below += [*items.prefix, items.rest]
-            fresh = [goal for goal in dict.fromkeys(below) if goal not in seen]
-            seen.update(fresh)
-            stack += reversed(fresh)
-
-    def variants(self, members: Members, key: str) -> Choice:
-        """What the value under a declared key must satisfy, plainly and to meet obligations."""
-        breaking = [self.algebra.breaking(some, key) for some in members.some]
-        return self.keys.variants(self.algebra.member(members, key), breaking)
 
     def settled(self, goal: Goal) -> Form:
         """The form with shapes that a grammar can run. SchemaError for what cannot be, InProgress when it is being
@@ -463,30 +444,21 @@ class Normaliser:
             form if arrays is form.arrays and objects is form.objects else replace(form, arrays=arrays, objects=objects)
         )
 
-    def _check_obligations(self, members: Members) -> None:
-        """Refuse what registers cannot track (see ObjectShape.variants)."""
-        _, choices = self.keys.undeclared(members, self.emptiness.inhabited)
-        reason = ""
-        if len(members.some) > MAX_OBLIGATIONS:
-            reason = f"more than {MAX_OBLIGATIONS} negated rules about undeclared members of one object"
-        elif len(choices) > MANY_LABELS:
-            reason = f"more than {MANY_LABELS} kinds of undeclared members"
-        if reason:
-            places = [place for some in members.some if (place := some.location()) is not None]
-            self.refuse(places[0] if places else self.document.root, "", f"would need, under not or oneOf, {reason}")
-
     def closed(self, members: Members) -> Members:
         """With `additional_properties=False`, objects that declare members and say nothing about others have no
         others.
         """
         if self.options.additional_properties is not False or members.states_rest or not members.declared:
             return members
-        declared = {
-            **members.declared,
-            **{k: self.algebra.member(members, k) for k in members.required if k not in members.declared},
-        }
-        rules = (*members.rules, Rule((), self.goals.none))
-        return replace(members, declared=declared, rules=rules, states_rest=True, tags=None, undeclared=None)
+        closed = self._closed.get(members)
+        if closed is None:
+            known = dict.fromkeys((*members.declared, *members.required))
+            for atom in self.keys.atoms(members):
+                known.update(dict.fromkeys(atom.declared))
+            declared = {key: self.algebra.member(members, key) for key in known}
+            rules = (*members.rules, Rule((), self.goals.none))
+            closed = self._closed[members] = members.but(declared=declared, rules=rules, states_rest=True)
+        return closed
 
     def _settle(self, shape: Items) -> list[Items]:
         settled: Items | None = replace(shape, contains=(), automaton=None)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from .._arguments import flag, one_of
+from .._errors import ArgumentError
+
 __all__ = ["Options"]
 
 
 @dataclass(frozen=True)
 class Options:
-    """See `compile_schema` for what each means; ValueError names the choices."""
+    """See `compile_schema` for what each means; ArgumentError names the choices."""
 
     whitespace: str = "flexible"
     property_order: str = "any"
@@ -26,17 +29,14 @@ class Options:
     """Whether values are written as JSON: only so does the engine tell arrays and objects that are equal."""
 
     def __post_init__(self) -> None:
-        _check("property_order", self.property_order, ("any", "schema"))
-        _check("formats", self.formats, ("assert", "annotate"))
-        _check("numbers", self.numbers, ("canonical", "any"))
-        if self.additional_properties not in (None, False):
-            raise ValueError(
+        one_of(self.property_order, ("any", "schema"), "property_order")
+        one_of(self.formats, ("assert", "annotate"), "formats")
+        one_of(self.numbers, ("canonical", "any"), "numbers")
+        for name in ("lenient", "openapi"):
+            object.__setattr__(self, name, flag(getattr(self, name), name))
+        if self.additional_properties is not None and self.additional_properties is not False:
+            raise ArgumentError(
                 "additional_properties must be None (as the schema says) or False (closed where it does not say)"
             )
         if not isinstance(self.whitespace, str):
-            raise ValueError("whitespace must be 'flexible', 'compact', 'single' or a pattern")
-
-
-def _check(name: str, value: object, choices: tuple[str, ...]) -> None:
-    if value not in choices:
-        raise ValueError(f"{name}={value!r}; use one of {', '.join(map(repr, choices))}")
+            raise ArgumentError("whitespace must be 'flexible', 'compact', 'single' or a pattern")

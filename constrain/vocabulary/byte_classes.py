@@ -1,8 +1,9 @@
-"""Which bytes occur below a node of a trie, by classes: what a walk need not look into.
+"""Which bytes occur below a node of a trie, by classes, and how many in a row: what a walk need not look into.
 
 A set of classes is an int64, bit k for class k. ASCII bytes fall into 42 classes: each punctuation mark and the usual
 blanks alone; digits, a-f, g-z, A-F, G-Z; other control bytes. Two more classes are of sequences: WELL_FORMED, a
-character beyond ASCII with all its bytes, and ILL_FORMED, any other byte: a token may begin or end inside a character.
+character beyond ASCII with all its bytes, and ILL_FORMED, any other byte: a token may begin or end inside one.
+Above them, from bit HEIGHT on, stands the most characters that a path begins, the node's own included.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["CLASS_OF", "ILL_FORMED", "WELL_FORMED", "classes_below"]
+__all__ = ["CLASS_OF", "HEIGHT", "ILL_FORMED", "MOST_HEIGHT", "WELL_FORMED", "classes_below", "classes_on_path"]
 
 _RANGES = (b"09", b"af", b"gz", b"AF", b"GZ")
 _ALONE = [*b"\t\n\r", *(b for b in range(32, 127) if not chr(b).isalnum())]
@@ -31,12 +32,39 @@ CLASS_OF = _class_of()
 """uint8[128]: the class of each ASCII byte."""
 WELL_FORMED = int(CLASS_OF.max()) + 1
 ILL_FORMED = WELL_FORMED + 1
+HEIGHT, MOST_HEIGHT = 48, (1 << 14) - 1
 
 
 def classes_below(
     byte: NDArray[np.uint8], end: NDArray[np.int32], id_start: NDArray[np.int32]
 ) -> NDArray[np.int64]:
-    """int64[n]: per node of a trie (trie.py) the classes of its byte and of all bytes in its subtree.
+    """int64[n]: per node of a trie (trie.py) the classes of its byte and those in its subtree, and its height."""
+    found, levels, parents = _own_classes(byte, end, id_start)
+    own = (byte & 0xC0 != 0x80).astype(np.int64)
+    below: NDArray[np.int64] = np.zeros(len(byte), np.int64)
+    for nodes, parent in zip(levels[:0:-1], parents[:0:-1], strict=True):
+        np.bitwise_or.at(found, parent, found[nodes])
+        np.maximum.at(below, parent, own[nodes] + below[nodes])
+    return found | np.minimum(own + below, MOST_HEIGHT) << HEIGHT
+
+
+def classes_on_path(
+    byte: NDArray[np.uint8], end: NDArray[np.int32], id_start: NDArray[np.int32]
+) -> NDArray[np.int64]:
+    """int64[n]: per node of a trie the classes of the bytes on the path to it; for a token, of its bytes."""
+    found, levels, parents = _own_classes(byte, end, id_start)
+    for nodes, parent in zip(levels[1:], parents[1:], strict=True):
+        found[nodes] |= found[parent]
+    return found
+
+
+Levels = list[NDArray[np.intp]]
+
+
+def _own_classes(
+    byte: NDArray[np.uint8], end: NDArray[np.int32], id_start: NDArray[np.int32]
+) -> tuple[NDArray[np.int64], Levels, Levels]:
+    """The class of each node's byte; the nodes of each depth, and their parents.
 
     UTF-8 is read from the root on (RFC 3629), a character being put under its first byte's node.
     """
@@ -69,6 +97,4 @@ def classes_below(
         bad[nodes] = np.where(fits, False, bad[nodes] | inside)
     bad |= (left > 0) & (id_start[1:] > id_start[:-1])  # a token ends inside a character
     found[bad] |= ill
-    for nodes, parent in zip(levels[:0:-1], parents[:0:-1], strict=True):
-        np.bitwise_or.at(found, parent, found[nodes])
-    return found
+    return found, levels, parents

@@ -56,7 +56,7 @@ class TokenTable:
         for token_id, token in self.added.items():
             if token.text == text:
                 return token_id
-        wanted = text.encode()
+        wanted = text.encode("utf-8", "surrogatepass")
         same_length = np.flatnonzero(np.diff(self.offsets) == len(wanted)) if wanted else ()
         for candidate in same_length:
             if self.flat[self.offsets[candidate] : self.offsets[candidate + 1]].tobytes() == wanted:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from constrain._arguments import integer, is_listing, shown
 from constrain._errors import VocabularyError
 from constrain.vocabulary.markers import is_control
 from constrain.vocabulary.sources import read_table
@@ -55,6 +56,10 @@ class Vocabulary:
         control: Mapping[str, int],
         eos_token_ids: Iterable[int],
     ) -> None:
+        if not all(isinstance(a, np.ndarray) and a.ndim == 1 for a in (flat, offsets)) or not len(offsets):
+            raise VocabularyError("flat and offsets must be arrays of one dimension; see Vocabulary.from_tokens")
+        if not isinstance(control, Mapping):
+            raise VocabularyError("control must be a mapping from texts to ids")
         self.flat = flat
         self.offsets = offsets
         self.size = len(offsets) - 1
@@ -105,14 +110,19 @@ class Vocabulary:
 
         Control ids may lie beyond `tokens`. eos_token_ids is required; [] says that there are none.
         """
+        if not is_listing(tokens):
+            raise VocabularyError(f"tokens must be a sequence of bytes or None, not {type(tokens).__name__}")
         pieces = list(tokens)
         for token_id, piece in enumerate(pieces):
             if piece is not None and not isinstance(piece, (bytes, bytearray, memoryview)):
                 raise VocabularyError(f"token {token_id} is {type(piece).__name__}, not bytes or None")
         added = {}
-        for text, token_id in (special or {}).items():
+        special = {} if special is None else special
+        if not isinstance(special, Mapping) or not all(isinstance(text, str) for text in special):
+            raise VocabularyError("special must be a mapping from the texts of control tokens to their ids")
+        for text, token_id in special.items():
             added[_checked_id(token_id, f"special token {text!r}", _MAX_ROWS)] = AddedToken(text, True)
-        if len(added) < len(special or {}):
+        if len(added) < len(special):
             raise VocabularyError("two special tokens have the same id")
         pieces += [None] * (max(added, default=-1) + 1 - len(pieces))
         table = TokenTable.from_pieces([None if p is None else bytes(p) for p in pieces], added)
@@ -139,6 +149,8 @@ class Vocabulary:
                     "tokenizer_config.json beside it; give eos_token_ids=[...], or [] if there is none"
                 )
             eos_token_ids = table.eos
+        if not is_listing(eos_token_ids):
+            raise VocabularyError(f"eos_token_ids must be a sequence of ids, not {type(eos_token_ids).__name__}")
         eos = sorted({_checked_id(i, "EOS id", n_tokens) for i in eos_token_ids})
         markers = _control_tokens(table, control)
         without_bytes = np.zeros(n_tokens, bool)
@@ -152,14 +164,13 @@ class Vocabulary:
 
     def token_bytes(self, token_id: int) -> bytes | None:
         """Bytes of a token, or None for a row that has none. IndexError when there is no such row."""
-        if not 0 <= token_id < self.size:
-            raise IndexError(f"token id {token_id} is outside the {self.size} rows of the vocabulary")
+        token_id = integer(token_id, "token_id", 0, self.size - 1)
         start, stop = self.offsets[token_id : token_id + 2].tolist()
         return self.flat[start:stop].tobytes() if stop > start else None
 
     def control_id(self, text: str) -> int | None:
         """Id of the control token spelled `text`, or None; an id may be 0."""
-        return self.control.get(text)
+        return self.control.get(text) if isinstance(text, str) else None
 
     @cached_property
     def trie(self) -> Trie:
@@ -210,9 +221,9 @@ def _checked_id(value: Any, what: str, limit: int) -> int:
     try:
         number = operator.index(value)
     except TypeError:
-        raise VocabularyError(f"{what} {value!r} is not an integer") from None
+        raise VocabularyError(f"{what} {shown(value)} is not an integer") from None
     if not 0 <= number < limit:
-        raise VocabularyError(f"{what} {number} is outside 0..{limit - 1}")
+        raise VocabularyError(f"{what} {shown(number)} is outside 0..{limit - 1}")
     return number
 
 
@@ -221,6 +232,8 @@ def _control_tokens(table: TokenTable, chosen: Iterable[str | int] | None) -> di
     if chosen is None:
         return {i: token.text for i, token in table.added.items() if is_control(token)}
     markers = {i: token.text for i, token in table.added.items() if token.special}
+    if not is_listing(chosen):
+        raise VocabularyError(f"control must be a sequence of texts or ids, not {type(chosen).__name__}")
     for entry in chosen:
         token_id = table.find(entry) if isinstance(entry, str) else _checked_id(entry, "control id", table.n_tokens)
         if token_id is None:

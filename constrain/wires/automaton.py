@@ -18,8 +18,9 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
-from .._errors import UnsatisfiableError, VocabularyError
-from .._limits import Limits
+from .._arguments import check_vocabulary, flag
+from .._errors import ArgumentError, UnsatisfiableError, VocabularyError
+from .._limits import Limits, limits_of
 from ..automata.grammar import SYMBOL, Lexeme, Node, Union, symbol
 from ..languages.operations import ANY_STRING
 from ..vocabulary import Vocabulary
@@ -109,7 +110,7 @@ class ToolAutomaton(ReplyGrammar):
         }
         if isinstance(tools, ToolSchemaCompiler):
             if options:
-                raise ValueError(f"{', '.join(options)}: options of the ToolSchemaCompiler, which is given")
+                raise ArgumentError(f"{', '.join(options)}: options of the ToolSchemaCompiler, which is given")
             self.compiler = tools
         else:
             self.compiler = ToolSchemaCompiler(tools, limits=limits, **options)
@@ -122,7 +123,8 @@ class ToolAutomaton(ReplyGrammar):
         self.marks = Marks.of((*controls, *(thoughts or Thoughts()).controls(vocab)), vocab)
         chosen = self.choice.names
         self.tools: tuple[Tool, ...] = tuple(t for t in self.compiler.tools if chosen is None or t.name in chosen)
-        settings = Settings(parallel and self.choice.parallel, names, json_values, spelled_markers, literals)
+        both = flag(parallel, "parallel") and self.choice.parallel
+        settings = Settings(both, names, json_values, spelled_markers, literals)
         bad = self.compiler.bad.copy()
         self.regions = [Region(one, self.compiler.options, self.tools, self.marks, settings, bad) for one in self.wires]
         self._gate = None if thoughts is None else Gate.of(thoughts, self.wires, self.marks)
@@ -274,6 +276,10 @@ def automaton(
 ) -> ToolAutomaton:
     """The automaton of these arguments, which may have been made before."""
     others = dict(options)
+    check_vocabulary(vocab)
+    limits_of(options.get("limits"))
+    if not isinstance(wire, (str, Sequence)) or not all(isinstance(name, str) for name in wire):
+        raise ArgumentError("wire must be the name of a format, or a sequence of names")
     if not isinstance(tools, ToolSchemaCompiler):
         of_tools = {name: others.pop(name) for name in COMPILER_OPTIONS if name in others}
         tools = ToolSchemaCompiler(tools, limits=options.get("limits"), **of_tools)

@@ -9,7 +9,6 @@ free text are none of the automaton's business and pass by it; so do reasoning a
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
@@ -17,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._arguments import token_id_of
 from ..automata.grammar import Lexeme, Node, Union
 from ..automata.matcher import NOT_RELEASED, Matcher
 from ..languages import operations
@@ -90,7 +90,7 @@ class TextMatcher(ToolMatcher):
         return True
 
     def allows(self, token_id: int) -> bool:
-        token = operator.index(token_id)
+        token = token_id_of(token_id)
         if self._free != NOT_RELEASED or not self._state.calling or not self.is_free:
             return super().allows(token)
         if not 0 <= token < self.vocabulary.size or self.is_terminated() or token in self._banned():
@@ -105,7 +105,7 @@ class TextMatcher(ToolMatcher):
             taken = super().accept_token(token_id)
             self._resume()
             return taken
-        token, free = operator.index(token_id), self.is_free
+        token, free = token_id_of(token_id), self.is_free
         if not 0 <= token < self.vocabulary.size or (free and token in self._banned()):
             return False
         data = self.vocabulary.token_bytes(token)

@@ -11,6 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
+from .._arguments import shown
+from .._errors import ArgumentError
 from ..automata.grammar import SYMBOL, Lexeme, Node
 from ..languages.texts import strings_without
 from ..vocabulary import Vocabulary
@@ -48,7 +50,7 @@ class Thoughts:
     def controls(self, vocabulary: Vocabulary | None) -> list[str]:
         """The control tokens in `markers`. Without a vocabulary a marker is one."""
         texts = [text for one in self.markers for text in (one.open.text, one.close.text) if text]
-        if vocabulary is None:
+        if vocabulary is None or not texts:
             return texts
         return [name for name in vocabulary.control if name and any(name in text for text in texts)]
 
@@ -71,8 +73,8 @@ def read_thoughts(reasoning: str | bool | Mapping[str, Any] | Thoughts | None) -
         return reasoning
     if isinstance(reasoning, Mapping):
         return _read_mapping(reasoning)
-    if reasoning not in _WAYS:
-        raise ValueError(f"reasoning={reasoning!r}; use None, 'wait', 'inside', 'optional' or a mapping")
+    if not isinstance(reasoning, (str, bool, type(None))) or reasoning not in _WAYS:
+        raise ArgumentError(f"reasoning={shown(reasoning)}; use None, 'wait', 'inside', 'optional' or a mapping")
     return _WAYS[reasoning]
 
 
@@ -80,10 +82,10 @@ def _read_mapping(given: Mapping[str, Any]) -> Thoughts:
     known = [field.name for field in fields(Thoughts)]
     unknown = [name for name in given if name not in known]
     if unknown:
-        raise ValueError(f"reasoning has no {unknown[0]!r}; there are {', '.join(known)}")
+        raise ArgumentError(f"reasoning has no {unknown[0]!r}; there are {', '.join(known)}")
     for name in ("inside", "over", "optional"):
         if not isinstance(given.get(name, False), bool):
-            raise ValueError(f"reasoning: {name} must be True or False, not {given[name]!r}")
+            raise ArgumentError(f"reasoning: {name} must be True or False, not {given[name]!r}")
     if given.get("effort") is not None:
         check_effort(given["effort"], "reasoning.effort")
     pairs = given.get("markers") or ()
@@ -91,7 +93,7 @@ def _read_mapping(given: Mapping[str, Any]) -> Thoughts:
         pairs = (pairs,)
     for pair in pairs:
         if len(pair) != 2 or not all(isinstance(one, str) for one in pair) or not pair[1]:
-            raise ValueError(f"reasoning: markers are a start and an end, which is not empty; not {pair!r}")
+            raise ArgumentError(f"reasoning: markers are a start and an end, which is not empty; not {pair!r}")
     markers = tuple(Reasoning(Mark.of(start), Mark.of(end)) for start, end in pairs)
     return Thoughts(**{**given, "markers": markers})
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from .._errors import ArgumentError
 from ..vocabulary import Vocabulary
 from .automaton import ToolAutomaton
 from .markers import WIRES, JsonBody, KeyValueBody, members
@@ -49,4 +50,4 @@ class CompositeToolAutomaton(ToolAutomaton):
 def _require(wire: str, body: type) -> None:
     if not all(isinstance(one.body, body) for one in members(wire)):
         fitting = ", ".join(one.name for one in WIRES.values() if isinstance(one.body, body))
-        raise ValueError(f"wire={wire!r} is another kind of format; use one of {fitting}")
+        raise ArgumentError(f"wire={wire!r} is another kind of format; use one of {fitting}")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from .._errors import ArgumentError
 from .records import (
     NOTHING,
     Body,
@@ -408,8 +409,8 @@ def members(wire: str | Sequence[str]) -> tuple[Wire, ...]:
     found: dict[str, Wire] = {}
     for name in names:
         if name not in WIRES and name not in _OVERLAYS:
-            raise ValueError(f"unknown wire format {name!r}; there are {', '.join(wire_names())}")
+            raise ArgumentError(f"unknown wire format {name!r}; there are {', '.join(wire_names())}")
         found.update({one: WIRES[one] for one in _OVERLAYS.get(name, (name,))})
     if not found:
-        raise ValueError(f"no wire format is named; there are {', '.join(wire_names())}")
+        raise ArgumentError(f"no wire format is named; there are {', '.join(wire_names())}")
     return tuple(found.values())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Iterable
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._arguments import integer, token_id_of
 from ..automata import layout as at
 from ..automata.grammar import symbol
 from ..automata.inspection import additional_key
@@ -74,8 +74,7 @@ class ToolMatcher(Matcher):
         if self._in_engine:
             return super().fill_next_token_bitmask(bitmask, row)
         array = mask_array(bitmask, self._index.words)
-        if not 0 <= row < len(array):
-            raise IndexError(f"row {row} of a bitmask with {len(array)} rows")
+        row = integer(row, "row", 0, len(array) - 1)
         array[row] = -1
         if self._free != NOT_RELEASED or not self._banned():
             return False
@@ -85,7 +84,7 @@ class ToolMatcher(Matcher):
     def allows(self, token_id: int) -> bool:
         if self._in_engine:
             return super().allows(token_id)
-        token = operator.index(token_id)
+        token = token_id_of(token_id)
         if not 0 <= token < self.vocabulary.size:
             return False
         return self._free != NOT_RELEASED or self.is_terminated() or token not in self._banned()
@@ -108,7 +107,7 @@ class ToolMatcher(Matcher):
     def _accept_outside(self, state: State, token_id: int) -> bool:
         if self._free != NOT_RELEASED:
             return super().accept_token(token_id)
-        token = operator.index(token_id)
+        token = token_id_of(token_id)
         if not 0 <= token < self.vocabulary.size or self.is_terminated() or token in self._banned():
             return False
         if token in self._stop_set:

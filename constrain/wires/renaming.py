@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
-from .._errors import VocabularyError
+from .._errors import ArgumentError, VocabularyError
 from ..vocabulary import Vocabulary
 from .records import KeyValueBody, Mark, Wire
 
@@ -35,9 +35,9 @@ def named(
     known = dict.fromkeys(text for wire in wires for text in (*wire.controls, *wire.stops))
     for text, other in markers.items():
         if text not in known:
-            raise ValueError(f"markers: {text!r} is no control token of the format; there are {', '.join(known)}")
+            raise ArgumentError(f"markers: {text!r} is no control token of the format; there are {', '.join(known)}")
         if other == "" or isinstance(other, bool) or not isinstance(other, (str, int, type(None))):
-            raise ValueError(f"markers[{text!r}] must be the text of a control token, its id or None, not {other!r}")
+            raise ArgumentError(f"markers[{text!r}] must be the text of a control token, its id or None, not {other!r}")
     return {text: _text_of(other, vocab) if isinstance(other, int) else other for text, other in markers.items()}
 
 

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from .._errors import ArgumentError
 from .markers import ElementBody, Head, JsonBody, KeyValueBody, Typing, Wire, members
 
 __all__ = ["render_call", "render_calls"]
@@ -80,7 +81,7 @@ def _key_value(value: Any, body: KeyValueBody) -> str:
     if isinstance(value, Mapping):
         for key in value:
             if not key or key != key.strip() or any(symbol in key for symbol in (":", "}", "\n", body.quote)):
-                raise ValueError(f"the key {key!r} cannot be written in this format")
+                raise ArgumentError(f"the key {key!r} cannot be written in this format")
         keys = sorted(value, key=str.lower) if body.sorted_keys else list(value)
         return "{" + ",".join(f"{key}:{_key_value(value[key], body)}" for key in keys) + "}"
     if isinstance(value, Sequence):
@@ -115,4 +116,4 @@ def _type_name(value: Any) -> str:
 
 def _check(marker: str, text: str) -> None:
     if marker in text:
-        raise ValueError(f"{marker} ends a value here, so that none can hold it: {text[:80]!r}")
+        raise ArgumentError(f"{marker} ends a value here, so that none can hold it: {text[:80]!r}")

@@ -14,8 +14,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from .._arguments import an_instance, one_of
 from .._errors import ConstrainError, LimitError, SchemaError, UnsatisfiableError
-from .._limits import Limits
+from .._limits import Limits, limits_of
 from .._saved import frozen
 from ..schema.notation import json_notation
 from ..schema.options import Options
@@ -104,18 +105,17 @@ class ToolSchemaCompiler:
         registry: Any = None,
         limits: Limits | None = None,
     ) -> None:
-        if on_bad_tool not in ("raise", "drop"):
-            raise ValueError(f"on_bad_tool={on_bad_tool!r}; use 'raise' or 'drop'")
+        one_of(on_bad_tool, ("raise", "drop"), "on_bad_tool")
         self.options = Options(whitespace, property_order, additional_properties, formats, numbers, lenient)
         json_notation(whitespace)  # a pattern may be wrong
-        self.limits = limits or Limits()
+        self.limits = limits_of(limits)
         self.report = Report()
         self.bad = BadTools(on_bad_tool == "drop", self.report)
         self.compiled = 0
         self._store = ParameterStore(draft, registry, self.limits)
         self._way = way(self.options)
         if servers is not None and not isinstance(servers, Mapping):
-            servers = list(servers)
+            servers = list(an_instance(servers, Sequence, "servers", "a mapping, or a sequence as long as the tools"))
         found: dict[str, Tool] = {}
         for entry, pointer, server in entries(tools, servers):
             try:

@@ -11,14 +11,14 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from .._limits import Limits
-from ..automata.grammar import Frame, Guard, Lazy, Lexeme, Node, ObjectShape, Skin, Space, Union, Variant
+from ..automata.grammar import Guard, Lazy, Lexeme, Node, ObjectShape, Skin, Space, Union
 from ..automata.json_layouts import array_layout, distinct_layout, object_layout
 from ..languages import operations
 from ..languages.dfa import DFA
 from ..languages.operations import EMPTY_STRING
 from ..languages.pattern import compile_pattern
 from ..languages.words import count_words
-from ..schema.build import Builder, obliged
+from ..schema.build import Builder
 from ..schema.dialect import IN_PLACE
 from ..schema.forms import FALSE, NULL, TRUE, Form, Goal
 from ..schema.notation import Notation, distinct_shape
@@ -132,8 +132,7 @@ class Elements:
             for members in filter(inhabited, builder.normaliser.settled(goal).objects):
                 shape = _written(self.body, builder.shape(members, self._value))
                 if shape is not None:
-                    plain = frame(*self.parts, shape=shape)
-                    frames.append(Frame(obliged(plain.layout, members), shape))
+                    frames.append(frame(*self.parts, shape=shape))
         assert frames, "see can_write"
         return frames[0] if len(frames) == 1 else Union(tuple(frames))
 
@@ -231,7 +230,7 @@ def _written(body: ElementBody, shape: ObjectShape) -> ObjectShape | None:
     """The shape with its keys as they are written; None where one that cannot be is needed."""
     kept = [i for i, key in enumerate(shape.keys) if _is_key(body, key.decode())]
     lost = set(range(len(shape.keys))).difference(kept)
-    if any(shape.required[i] for i in lost) or (shape.variants and lost):
+    if any(shape.required[i] for i in lost) or (shape.diagram is not None and lost):
         return None
     written = [escaped(key) if body.attribute_escapes else key for key in shape.keys]
     kept.sort(key=written.__getitem__)
@@ -246,6 +245,9 @@ def _written(body: ElementBody, shape: ObjectShape) -> ObjectShape | None:
     possible = sum(shape.values[i] is not None for i in kept)
     if possible + (count_words(extra, shape.min_members) if extra is not None else 0) < shape.min_members:
         return None
+    diagram = shape.diagram
+    if diagram is not None:
+        diagram = replace(diagram, keys=tuple(map(kept.index, diagram.keys)))
     ranks = None if shape.rank is None else of(shape.rank)
     return replace(
         shape,
@@ -255,7 +257,7 @@ def _written(body: ElementBody, shape: ObjectShape) -> ObjectShape | None:
         rank=None if ranks is None else tuple(map(sorted(ranks).index, ranks)),
         extra=extra,
         skin=Skin.RAW,
-        variants=tuple(Variant(of(one.values), one.extra_values) for one in shape.variants),
+        diagram=diagram,
         endless=of(shape.endless) if shape.endless else (),
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
+from .._arguments import one_of
 from ..schema.options import Options
 from .markers import ElementBody, JsonBody, KeyValueBody, Mark, Wire
 from .values import BARE_KEYS
@@ -29,8 +30,7 @@ class Settings:
             ("spelled_markers", self.spelled_markers, (None, "allow", "forbid")),
             ("literals", self.literals, ("json", "both")),
         ):
-            if value not in choices:
-                raise ValueError(f"{name}={value!r}; use one of {', '.join(map(repr, choices))}")
+            one_of(value, choices, name)
 
 
 def schema_options(wire: Wire, options: Options, settings: Settings) -> Options:

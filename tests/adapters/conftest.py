@@ -57,7 +57,7 @@ def oracle():
 
 @pytest.fixture(scope="session")
 def tokenizer():
-    """A byte-level tokenizer of 256 letters, two pairs and the token that ends, as transformers or tokenizers has it."""
+    """A byte-level tokenizer of 256 letters, two pairs and the token that ends."""
     tokenizers = pytest.importorskip("tokenizers")
     alphabet = sorted(tokenizers.pre_tokenizers.ByteLevel.alphabet())
     merges = [('"', ":"), ("a", "b")]

@@ -137,15 +137,18 @@ def _vllm() -> dict[str, dict[str, Any]]:
         seq_lens_upper_bound_np: Any
 
     class SlotLogitsProcessor(ABC):
-        def __init__(self, vllm_config, req_states): ...
+        def __init__(self, vllm_config, req_states):
+            self.req_states = req_states
 
         @classmethod
-        def validate_params(cls, sampling_params): ...
+        def validate_params(cls, sampling_params):
+            return None
 
         def add_request(self, req_idx, sampling_params):
             return True
 
-        def apply_staged_writes(self): ...
+        def apply_staged_writes(self):
+            return None
 
         @abstractmethod
         def apply(self, logits, ctx): ...

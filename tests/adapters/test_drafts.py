@@ -43,7 +43,8 @@ def test_what_followed_before_is_drafted_as_far_as_it_is_allowed(vocabulary, gra
 
 
 @pytest.mark.parametrize(
-    ("ids", "found"), [([1, 2, 3, 1, 2], [3, 1, 2]), ([1, 2, 1, 2, 5, 1, 2], [5, 1, 2]), ([1, 2], []), ([], []), ([7, 7, 7], [7])]
+    ("ids", "found"),
+    [([1, 2, 3, 1, 2], [3, 1, 2]), ([1, 2, 1, 2, 5, 1, 2], [5, 1, 2]), ([1, 2], []), ([], []), ([7, 7, 7], [7])],
 )
 def test_lookup_takes_the_last_occurrence(ids, found):
     assert looked_up(ids, 2, 9) == found

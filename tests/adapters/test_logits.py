@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from constrain.adapters._logits import allowed_columns, copy_allowed
+from constrain.adapters._logits import allowed_columns, copy_allowed, masked
 
 
 @pytest.mark.parametrize(("width", "words"), [(64, 2), (70, 3), (100, 3), (130, 3), (20, 2)])
@@ -31,3 +31,20 @@ def test_forbidden_scores_become_minus_infinity(width, words):
         assert left[row] == (slot < 0 or max(out[row]) > -math.inf)
     expected = [c for c in range(width) if c // 32 < words and (int(bitmask[0, c // 32]) >> (c % 32)) & 1]
     assert allowed_columns(bitmask[0], width).tolist() == expected
+
+
+def test_results_that_somebody_holds_are_never_written_again():
+    rng = np.random.default_rng(1)
+    bitmask, slots = np.full((1, 2), -1, np.int32), np.zeros(1, np.int32)
+    held, seen = [], set()
+    for step in range(8):
+        scores = rng.normal(size=(1, 64)).astype(np.float32)
+        out, _ = masked(scores, bitmask, slots)
+        seen.add(out.ctypes.data)
+        assert out.tolist() == scores.tolist()
+        held.append((out[0, 3:5] if step % 2 else out, scores))
+    for out, scores in held:
+        assert out.tolist() in (scores.tolist(), scores[0, 3:5].tolist())
+    held.clear()
+    addresses = {masked(scores, bitmask, slots)[0].ctypes.data for _ in range(8)}
+    assert len(seen) == 8 and len(addresses) < 8

@@ -52,7 +52,11 @@ def compiled(backend, kind, text, reasoning=False):
         ("json", "$$ANY$$", '{"x":[1]}'),
         ("regex", "[0-9]{2}", "12"),
         ("ebnf", 'root ::= "ab"', "ab"),
-        ("structural_tag", json.dumps({"type": "structural_tag", "format": {"type": "regex", "pattern": "[ab]{4}"}}), "abba"),
+        (
+            "structural_tag",
+            json.dumps({"type": "structural_tag", "format": {"type": "regex", "pattern": "[ab]{4}"}}),
+            "abba",
+        ),
     ],
 )
 def test_the_life_of_a_request(backend, encode, kind, spec, text):
@@ -102,7 +106,13 @@ def test_rows_are_filled_together_and_applied(host, backend, encode):
 def test_bad_grammars_are_objects(host, backend):
     from sglang.srt.constrained.base_grammar_backend import InvalidGrammarObject
 
-    for kind, spec in [("json", "{"), ("json", '{"type": "no such"}'), ("regex", "("), ("ebnf", "?"), ("structural_tag", "1")]:
+    for kind, spec in [
+        ("json", "{"),
+        ("json", '{"type": "no such"}'),
+        ("regex", "("),
+        ("ebnf", "?"),
+        ("structural_tag", "1"),
+    ]:
         value, _ = backend.get_cached_or_future_value((kind, spec), False)
         assert isinstance(value.result(60), InvalidGrammarObject) and value.result().error_message
 

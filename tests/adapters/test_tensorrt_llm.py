@@ -40,7 +40,11 @@ def bits(mask, row):
         ("JSON_SCHEMA", '{"enum": ["ab", "ba"]}', '"ab"'),
         ("REGEX", "[0-9]{2}", "12"),
         ("EBNF_GRAMMAR", 'root ::= "ab"', "ab"),
-        ("STRUCTURAL_TAG", json.dumps({"type": "structural_tag", "format": {"type": "regex", "pattern": "[ab]{4}"}}), "abba"),
+        (
+            "STRUCTURAL_TAG",
+            json.dumps({"type": "structural_tag", "format": {"type": "regex", "pattern": "[ab]{4}"}}),
+            "abba",
+        ),
     ],
 )
 def test_the_life_of_a_request(host, config, encode, kind, spec, text):

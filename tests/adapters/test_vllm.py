@@ -36,9 +36,7 @@ def config():
 
 
 def params(body=None):
-    return SimpleNamespace(
-        extra_args=None if body is None else {"constrain": body}, all_stop_token_ids={END}
-    )
+    return SimpleNamespace(extra_args=None if body is None else {"constrain": body}, all_stop_token_ids={END})
 
 
 def scores(rows):
@@ -209,7 +207,11 @@ def bits(bitmask, row):
         ("REGEX", "[0-9]{2}", "12"),
         ("GRAMMAR", 'root ::= "ab"', "ab"),
         ("CHOICE", '["ab", "ba"]', "ba"),
-        ("STRUCTURAL_TAG", json.dumps({"type": "structural_tag", "format": {"type": "json_schema", "json_schema": SCHEMA}}), TEXT),
+        (
+            "STRUCTURAL_TAG",
+            json.dumps({"type": "structural_tag", "format": {"type": "json_schema", "json_schema": SCHEMA}}),
+            TEXT,
+        ),
     ],
 )
 def test_every_kind_of_structured_output(backend, encode, kind, spec, text):

@@ -7,9 +7,11 @@ from collections.abc import Callable
 from itertools import islice
 
 from constrain import Vocabulary
+from constrain.automata.diagrams import completable
 from constrain.automata.grammar import (
     ArrayShape,
     Call,
+    Diagram,
     Frame,
     Guard,
     Layout,
@@ -21,14 +23,14 @@ from constrain.automata.grammar import (
     Select,
     Skin,
     Union,
-    Variant,
     resolve,
     symbol,
 )
-from constrain.automata.json_layouts import array_layout, object_layout, with_obligations, without_repeats
-from constrain.automata.oracle import Members, Oracle, _meetable, children, value_of
+from constrain.automata.json_layouts import array_layout, object_layout, without_repeats
+from constrain.automata.oracle import Members, Oracle, children, value_of
 from constrain.languages.operations import ANY_STRING, label_product
 from constrain.languages.pattern import compile_pattern
+from constrain.schema.diagrams import Plan
 
 PIECES = (
     b'{"', b'":', b'": ', b'":"', b'",', b'", "', b'"}', b'"}}', b'"]', b"[]", b"{}", b"}}", b"},", b'},{"', b"]}",
@@ -123,30 +125,43 @@ def _object(rng: random.Random, depth: int) -> Node:
         rng.shuffle(order)
         rank = tuple(order)
     shape = ObjectShape(keys, values, required, rank, extra, extra_values, low, high)
-    count = _add_obligations(rng, shape, depth)
-    return Frame(with_obligations(object_layout(_whitespace(rng)), count), shape)
+    if rng.random() < 0.5:
+        _add_diagram(rng, shape, depth)
+    return Frame(object_layout(_whitespace(rng)), shape)
 
 
-def _add_obligations(rng: random.Random, shape: ObjectShape, depth: int) -> int:
-    """Let some members have to be such and such, in up to two ways; how many there are."""
-    endless = shape.extra is not None and shape.extra.char_bounds[1][0] < 0
-    count = rng.choice((0, 0, 0, 1, 1, 2))
-
-    def node(value: Node | None, likely: float) -> Node | None:
-        return None if value is None or rng.random() > likely else random_node(rng, depth)
-
-    variants: list[Variant] = []
-    for met in range(1, 1 << count):
-        parts = [shape] if met < 3 else variants[:2]
-        values = [v if all(part.values[i] for part in parts) else None for i, v in enumerate(shape.values)]
-        extra = [v if endless and all(part.extra_values[i] for part in parts) else None
-                 for i, v in enumerate(shape.extra_values)]  # fmt: skip
-        variants.append(Variant(tuple(node(v, 0.6) for v in values), tuple(node(v, 0.7) for v in extra)))
-    shape.variants = tuple(variants)
-    if count and not _meetable(shape, Members(), (1 << count) - 1):
-        shape.variants = ()
-        return 0
-    return count
+def _add_diagram(rng: random.Random, shape: ObjectShape, depth: int) -> None:
+    """Let some members decide together what the object may have, if that can be."""
+    if shape.extra is not None and shape.extra.char_bounds[1][0] >= 0:
+        return  # additional keys could be used up
+    keys = [i for i, value in enumerate(shape.values) if value is not None and rng.random() < 0.8]
+    rng.shuffle(keys)
+    width = [1, *(rng.randint(1, 3) for _ in keys)]
+    options = [tuple(random_node(rng, depth) for _ in range(rng.randint(1, 3))) for _ in keys]
+    levels = []
+    for n, key in enumerate(keys):
+        choices = [*(() if shape.required[key] else (-1,)), *range(len(options[n]))]
+        levels.append(
+            tuple(
+                tuple((option, rng.randrange(width[n + 1])) for option in choices if rng.random() < 0.7)
+                for _ in range(width[n])
+            )
+        )
+    states, kinds = rng.randint(1, 3), rng.randint(1, 2)
+    others = tuple(
+        tuple((random_node(rng, depth), rng.randrange(kinds)) for _ in range(rng.randint(0, 2)))
+        for _ in shape.extra_values
+    )
+    moves = tuple(tuple(rng.randrange(states) for _ in range(states)) for _ in range(kinds))
+    ends = tuple(tuple(rng.random() < 0.5 for _ in range(states)) for _ in range(width[-1]))
+    plan = Plan(tuple(map(str, keys)), tuple(options), tuple(levels), others, moves, ends).trimmed(lambda node: True)
+    if plan is None:
+        return
+    low = shape.min_members
+    shape.min_members = min(low, sum(shape.required))
+    shape.diagram = Diagram(tuple(keys), plan.options, plan.levels, plan.others, plan.moves, plan.ends)
+    if not completable(shape, Members()):
+        shape.diagram, shape.min_members = None, low
 
 
 def _tagged(rng: random.Random, depth: int) -> Node:
@@ -178,7 +193,7 @@ def _bare(rng: random.Random, depth: int) -> Node:
     if b"" in shape.keys or (shape.extra is not None and shape.extra.accepts(b"")):
         return frame
     shape.skin = Skin.RAW
-    return Frame(with_obligations(BARE, len(shape.variants).bit_length()), shape)
+    return Frame(BARE, shape)
 
 
 def _array(rng: random.Random, depth: int) -> Node:

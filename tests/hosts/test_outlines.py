@@ -56,7 +56,9 @@ def test_batches_and_repeated_use(model):
 
 def test_whitespace_is_the_pattern_that_is_given(model):
     backend = ConstrainBackend(model)
-    text = answer(model, backend.get_json_schema_logits_processor('{"enum": [[true, null]]}', whitespace_pattern=r"\n\n"))
+    text = answer(
+        model, backend.get_json_schema_logits_processor('{"enum": [[true, null]]}', whitespace_pattern=r"\n\n")
+    )
     assert text.replace("\n\n", "") == "[true,null]" and "\n\n" in text
     with pytest.raises(ValueError):
         backend.get_json_schema_logits_processor('{"type": "no such"}')

@@ -7,6 +7,7 @@ import ipaddress
 import json
 import os
 import random
+import re
 import unicodedata
 import uuid
 from collections.abc import Callable
@@ -81,8 +82,10 @@ TABLE = {
     "json-pointer": (["", "/a/b", "/~0~1", "/", "/é\n", "//"], ["a", "/~2", "/~", "#/a"]),
     "relative-json-pointer": (["0", "1/a", "2#", "10/~0"], ["01", "/a", "-1", "0##", "", "1a", "#"]),
     "regex": (
-        ["", "a|b", "(a(b(c)))", "[a-z]+?", "a{2,3}", r"\d\.\p{L}", "^(?=a)$", r"(?<y>\d{4})-x", r"\u{1F600}[\b-]"],
-        ["(", ")", "[", "a**", "\\", "a{3,2}", "[z-a]", r"\a", "*", "(?<a>b)(?<a>c)", "(?<1>a)", "{", "]", "^*"],
+        ["", "a|b", "(a(b(c)))", "[a-z]+?", "a{2,3}", r"\d\.\p{L}", "^(?=a)$", r"(?<y>\d{4})-x", r"\u{1F600}[\b-]",
+         r"(?<n>a)\k<n>", r"x(?<q>[.]|b+|\d).(?:y)", r"^(?<q>b+|\d)\k<q>{2}(?:y)", r"(a)\1", r"(x)([ab](?:c))?d*\1+$"],
+        [r"(?<n>a)\k<m>", r"\k<n>", r"(?<n>a)\k<n>(?<n>b)", r"\1", r"(?:a)\1", r"(a)\2", r"(a)\10", r"(?=a)\1",
+         "(", ")", "[", "a**", "\\", "a{3,2}", "[z-a]", r"\a", "*", "(?<a>b)(?<a>c)", "(?<1>a)", "{", "]", "^*"],
     ),
 }  # fmt: skip
 
@@ -117,8 +120,11 @@ DEPARTURES = [
     ("idn-hostname", "𐎀𐎁"),
     ("relative-json-pointer", "0+1"),
     ("regex", "((((a))))"),
-    ("regex", r"(a)\1"),
-    ("regex", r"(?<a>b)\k<a>"),
+    ("regex", r"\1(a)"),
+    ("regex", r"(a)(b)\2"),
+    ("regex", r"(a)\1(b)"),
+    ("regex", r"(?<a>b)c\k<a>"),
+    ("regex", r"(?<ab>b)\k<ab>"),
     ("regex", "(?<a>b)(?<c>d)"),
     ("regex", "[!-~]"),
     ("regex", r"a{1000}"),
@@ -136,7 +142,6 @@ def test_departures(name: str, text: str) -> None:
 LEFT_OUT: dict[str, Callable[[str], bool]] = {
     "hostname": lambda text: "--" in text,
     "idn-hostname": lambda text: "xn--" in text or len(text) > 40,
-    "regex": lambda text: r"\k<" in text,
 }
 
 
@@ -280,8 +285,11 @@ def test_relations() -> None:
 def test_generated_expressions_compile() -> None:
     dfa = format_language("regex")
     rng = random.Random(11)
+    recalled = re.compile(r"(?<!\\)(?:\\\\)*(\\1|\\k<[a-z]>)")  # back-references, which `parse` refuses as not regular
     for _ in range(150):
-        parse(sample(dfa, rng).decode(), dialect="ecma", limits=Limits())
+        text = sample(dfa, rng).decode()
+        if not recalled.search(text):
+            parse(text, dialect="ecma", limits=Limits())
 
 
 def test_slow_formats_are_kept_on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

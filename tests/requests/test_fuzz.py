@@ -24,7 +24,8 @@ def test_the_bodies_themselves_are_good(place):
 
 
 def check(seeds):
-    """Whether each body was good; the slowest, in seconds, with its seed."""
+    """Whether each body was good; the slowest, in seconds of CPU time, with its seed."""
+    constrain.warmup(VOCABULARY)
     cache, found, slowest = CompileCache(max_entries=64, error_seconds=0), [], (0.0, -1)
     bitmask = constrain.allocate_token_bitmask(1, WIDTH)
     for seed in seeds:
@@ -32,7 +33,7 @@ def check(seeds):
         read, good = rng.choice(GOOD)
         body = mutated(rng, good)
         options = {} if read is completions else {"wire": rng.choice(["hermes", "qwen3_coder", "llama3", None])}
-        start = time.perf_counter()
+        start = time.thread_time()
         try:
             session = read(body, VOCABULARY, limits=LIMITS, cache=cache, **options).session(on_failure="raise")
         except constrain.RequestError as error:
@@ -46,7 +47,7 @@ def check(seeds):
                 if session.is_terminated():
                     break
             found.append(True)
-        slowest = max(slowest, (time.perf_counter() - start, seed))
+        slowest = max(slowest, (time.thread_time() - start, seed))
     return found, slowest
 
 

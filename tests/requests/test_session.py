@@ -149,7 +149,7 @@ def test_a_batch_with_other_matchers():
 
 def test_bitmasks_are_checked():
     session = Session(ANSWER)
-    with pytest.raises(IndexError, match="row 1"):
+    with pytest.raises(IndexError, match="row must be in"):
         session.fill_next_token_bitmask(constrain.allocate_token_bitmask(1, WIDTH), 1)
     with pytest.raises(ValueError, match="int32"):
         session.fill_next_token_bitmask(np.zeros((1, 2), np.int32))

@@ -175,6 +175,31 @@ class TestForward:
             b = model.forward([single], [[i]])
         np.testing.assert_allclose(a, b, atol=2e-4)
 
+    def test_the_last_rows_of_each_sequence(self, model):
+        """keep: several rows of some, across chunks of the prefill, in the order of the sequences."""
+        ids = [i % 250 for i in range(260)]
+        sequences, keep = [ids[:5], [7], ids], [3, 1, 6]
+        logits = model.forward([model.new_cache() for _ in sequences], sequences, keep)
+        wanted = []
+        for tokens, count in zip(sequences, keep, strict=True):
+            cache = model.new_cache()
+            steps = [model.forward([cache], [[token]])[0] for token in tokens]
+            wanted += steps[-count:]
+        np.testing.assert_allclose(logits, wanted, atol=2e-4)
+        with pytest.raises(ValueError, match="as many as rows"):
+            model.forward([model.new_cache()], [[1, 2]], [3])
+
+    @pytest.mark.parametrize("shape", [(7, 5, 2), (9, 33, 5), (4, 1, 16), (1, 8, 3), (5, 8, 1), (6, 8, 17)])
+    def test_products_of_few_vectors(self, shape):
+        from constrain.runners.products import product
+
+        rows, width, count = shape
+        rng = np.random.default_rng(rows)
+        weight, x = (rng.normal(size=(n, width)).astype(np.float32) for n in (rows, count))
+        np.testing.assert_allclose(product(x, weight), x @ weight.T, atol=1e-5)
+        weight.flags.writeable = False
+        assert product(x[:, ::-1], weight).shape == (count, rows)
+
     def test_truncation_forgets(self, model):
         cache = model.new_cache()
         model.forward([cache], [[1, 2, 3, 4]])

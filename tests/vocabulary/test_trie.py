@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from constrain.vocabulary.byte_classes import CLASS_OF, ILL_FORMED, WELL_FORMED
+from constrain.vocabulary.byte_classes import CLASS_OF, HEIGHT, ILL_FORMED, WELL_FORMED
 from constrain.vocabulary.trie import Trie, build_trie
 
 
@@ -75,7 +75,8 @@ def test_classes_tell_what_is_below(tokens: list[bytes]) -> None:
         except UnicodeDecodeError:
             continue  # the node's byte goes on with a character
         rests = [t[len(path) - 1 :] for t in tokens if t.startswith(path)]
-        found = {k for k in range(63) if int(trie.classes[node]) >> k & 1}
+        found = {k for k in range(HEIGHT) if int(trie.classes[node]) >> k & 1}
+        assert int(trie.classes[node]) >> HEIGHT == max(sum(b & 0xC0 != 0x80 for b in rest) for rest in rests)
         assert {int(CLASS_OF[b]) for rest in rests for b in rest if b < 128} == found - {WELL_FORMED, ILL_FORMED}
         assert all(utf8(rest) for rest in rests) == (ILL_FORMED not in found)
         if ILL_FORMED not in found:

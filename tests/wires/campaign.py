@@ -2,8 +2,8 @@
 
 walks       whole replies at random over the masks, the matcher in a call from the start: each call that is finished is
             read back by ReplyParser, and its arguments are valid for jsonschema
-renderings  valid arguments, written as templates write them: accepted in every tokenization that is tried, of the longest
-            pieces and of random ones, and by the interpreter
+renderings  valid arguments, written as templates write them: accepted in every tokenization that is tried, of the
+            longest pieces and of random ones, and by the interpreter
 
 Each number is a seed of its own, so a failure is repeated by `--wires NAME --start SEED --walks 1`.
 """
@@ -48,7 +48,7 @@ def open_call(automaton: ToolAutomaton, rng: random.Random) -> list[int]:
 
 
 def walked(wire: str, seed: int, most: int, mirrored: bool = False) -> tuple[int, int] | None:
-    """(tokens, calls) of one walk, all of them found valid; None where it did not end, or the tools cannot be written."""
+    """(tokens, calls) of one walk, all found valid; None where it did not end, or the tools cannot be written."""
     rng = random.Random(seed)
     tools = random_tools(rng)
     automaton = make(wire, tools, rng)

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import random
 import string
-from collections.abc import Iterator
 from typing import Any
 
 import jsonschema
@@ -291,10 +290,11 @@ def pick(choices: list[int], rng: random.Random, hurry: bool) -> int:
     return rng.choice(choices)
 
 
-def pieces(automaton: ToolAutomaton, tokens: list[int]) -> Iterator[str]:
-    for token in tokens:
-        data = automaton.vocabulary.token_bytes(token)
-        yield data.decode("utf-8", "replace") if data is not None else CONTROLS[token - FIRST_CONTROL]
+def spelled(automaton: ToolAutomaton, tokens: list[int]) -> str:
+    """The text of tokens, control tokens spelled."""
+    found = (automaton.vocabulary.token_bytes(t) for t in tokens)
+    both = zip(tokens, found, strict=True)
+    return b"".join([CONTROLS[t - FIRST_CONTROL].encode() if data is None else data for t, data in both]).decode()
 
 
 # Small scenes --------------------------------------------------------------------------------------------------------

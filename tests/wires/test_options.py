@@ -1,4 +1,4 @@
-"""Options of tool automata: other markers, other literals, what is asked of the reasoning, names that nobody declared."""
+"""Options of tool automata: other markers and literals, what is asked of the reasoning, names that nobody declared."""
 
 from __future__ import annotations
 
@@ -209,7 +209,11 @@ UNDECLARED = [
         "<tool_call>\n<function=%s>\n<parameter=k>\n1\n</parameter>\n</function>\n</tool_call>\n",
         "<tool_call>\n<function=get_weather>\n<parameter=location>\nx\n</parameter>\n</function>\n</tool_call>\n",
     ),
-    ("gemma4", "<|tool_call>call:%s{k:1}<tool_call|>", '<|tool_call>call:get_weather{location:<|"|>x<|"|>}<tool_call|>'),
+    (
+        "gemma4",
+        "<|tool_call>call:%s{k:1}<tool_call|>",
+        '<|tool_call>call:get_weather{location:<|"|>x<|"|>}<tool_call|>',
+    ),
     ("mistral_v11", '[TOOL_CALLS]%s{"k": 1}', '[TOOL_CALLS]get_weather[ARGS]{"location": "x"}'),
     (
         "kimi_k2",

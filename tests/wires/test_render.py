@@ -43,6 +43,21 @@ def test_an_example_of_the_page_is_written_and_read_as_it_stands(wire: str) -> N
     assert (call.name, call.arguments, parser.reply.content) == ("book_table", ARGUMENTS, None)
 
 
+def test_the_page_has_the_reasoning_of_every_format() -> None:
+    rows = re.findall(r"^  \| (`.*`) \| (.*) \| (.*) \| (.*) \|$|^  \| (`.*`) \| \| \| \|$", PAGE, re.MULTILINE)
+    told: dict[str, tuple[str, ...] | None] = {}
+    for names, opened, closed, prompt, none in rows:
+        for name in re.findall(r"`(\w+)`", names or none):
+            cells = (opened, closed, prompt)
+            told[name] = None if none else tuple(cell.strip("`").replace("\\|", "|") for cell in cells)
+    assert told == {
+        wire.name: None
+        if wire.reasoning is None
+        else (wire.reasoning.open.text, wire.reasoning.close.text, "yes" if wire.reasoning.in_prompt else "no")
+        for wire in WIRES.values()
+    }
+
+
 def test_the_program_of_the_page_runs() -> None:
     [program] = re.findall(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
     names: dict[str, Any] = {}
