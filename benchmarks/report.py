@@ -96,7 +96,8 @@ def sections(data: list[str], tokenizer: list[str], engines: list[str]) -> list[
     both = [*data, *tokenizer]
     return [
         Section("Coverage and speed", "maskbench.py", [*both, "--engines", ",".join(engines)], 0.32, quantiles),
-        Section("Growth", "growth.py", [*tokenizer, "--rounds", "2", "--limit", "8"], 0.3, growth),
+        Section("Where the time goes", "breakdown.py", both),
+        Section("Growth", "growth.py", [*tokenizer, "--rounds", "2", "--limit", "8", "--brief"], 0.3, growth),
         Section("Batches and threads", "batches.py", both, 0, batches),
         Section("Memory", "memory.py", both),
         Section("Cold start", "coldstart.py", [*tokenizer, "--runs", "3"]),
