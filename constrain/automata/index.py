@@ -252,7 +252,7 @@ def _without_leading_blanks(
 
 def _containing_classes(trie: Trie, words: int) -> NDArray[np.int32]:
     """Masks of all tokens of a trie, and of those with bytes of each class."""
-    classes = classes_on_path(trie.byte, trie.end, trie.id_start)
+    classes = classes_on_path(trie.byte, trie.end)
     tokens = np.repeat(classes, np.diff(trie.id_start))
     rows = [as_bits(trie.ids, words)]
     rows += [as_bits(trie.ids[tokens >> number & 1 != 0], words) for number in range(1 + ILL_FORMED)]

@@ -33,13 +33,15 @@ CLASS_OF = _class_of()
 WELL_FORMED = int(CLASS_OF.max()) + 1
 ILL_FORMED = WELL_FORMED + 1
 HEIGHT, MOST_HEIGHT = 48, (1 << 14) - 1
+_ILL = np.int64(1) << ILL_FORMED
 
 
 def classes_below(
     byte: NDArray[np.uint8], end: NDArray[np.int32], id_start: NDArray[np.int32]
 ) -> NDArray[np.int64]:
     """int64[n]: per node of a trie (trie.py) the classes of its byte and those in its subtree, and its height."""
-    found, levels, parents = _own_classes(byte, end, id_start)
+    found, levels, parents, inside = _own_classes(byte, end)
+    found[inside & (id_start[1:] > id_start[:-1])] |= _ILL  # a token ends inside a character
     own = (byte & 0xC0 != 0x80).astype(np.int64)
     below: NDArray[np.int64] = np.zeros(len(byte), np.int64)
     for nodes, parent in zip(levels[:0:-1], parents[:0:-1], strict=True):
@@ -48,13 +50,12 @@ def classes_below(
     return found | np.minimum(own + below, MOST_HEIGHT) << HEIGHT
 
 
-def classes_on_path(
-    byte: NDArray[np.uint8], end: NDArray[np.int32], id_start: NDArray[np.int32]
-) -> NDArray[np.int64]:
-    """int64[n]: per node of a trie the classes of the bytes on the path to it; for a token, of its bytes."""
-    found, levels, parents = _own_classes(byte, end, id_start)
+def classes_on_path(byte: NDArray[np.uint8], end: NDArray[np.int32]) -> NDArray[np.int64]:
+    """int64[n]: per node of a trie the classes of the bytes on the path to it, for a token that ends there."""
+    found, levels, parents, inside = _own_classes(byte, end)
     for nodes, parent in zip(levels[1:], parents[1:], strict=True):
         found[nodes] |= found[parent]
+    found[inside] |= _ILL
     return found
 
 
@@ -62,9 +63,9 @@ Levels = list[NDArray[np.intp]]
 
 
 def _own_classes(
-    byte: NDArray[np.uint8], end: NDArray[np.int32], id_start: NDArray[np.int32]
-) -> tuple[NDArray[np.int64], Levels, Levels]:
-    """The class of each node's byte; the nodes of each depth, and their parents.
+    byte: NDArray[np.uint8], end: NDArray[np.int32]
+) -> tuple[NDArray[np.int64], Levels, Levels, NDArray[np.bool_]]:
+    """The class of each node's byte; the nodes of each depth, and their parents; which nodes lie inside a character.
 
     UTF-8 is read from the root on (RFC 3629), a character being put under its first byte's node.
     """
@@ -82,9 +83,7 @@ def _own_classes(
     most: NDArray[np.uint8] = np.full(256, 0xBF, np.uint8)
     least[0xE0], most[0xED], least[0xF0], most[0xF4] = 0xA0, 0x9F, 0x90, 0x8F
     ascii_bits = np.left_shift(np.int64(1), CLASS_OF.astype(np.int64))
-    well, ill = np.int64(1) << WELL_FORMED, np.int64(1) << ILL_FORMED
-
-    found = np.where(byte < 128, ascii_bits[byte & 127], well)
+    found = np.where(byte < 128, ascii_bits[byte & 127], np.int64(1) << WELL_FORMED)
     left: NDArray[np.int8] = lead[byte]
     bad: NDArray[np.bool_] = (byte >= 0x80) & (left == 0)
     parents = [levels[0]] if n else []
@@ -95,6 +94,5 @@ def _own_classes(
         fits = inside & (byte[nodes] >= least[byte[parent]]) & (byte[nodes] <= most[byte[parent]])
         left[nodes] = np.where(fits, left[parent] - 1, left[nodes])
         bad[nodes] = np.where(fits, False, bad[nodes] | inside)
-    bad |= (left > 0) & (id_start[1:] > id_start[:-1])  # a token ends inside a character
-    found[bad] |= ill
-    return found, levels, parents
+    found[bad] |= _ILL
+    return found, levels, parents, left > 0

@@ -114,7 +114,7 @@ def test_a_tag_around_a_value(kit, tag):
 def test_reasoning_comes_first(kit):
     """G9: free before the marker, strict after it."""
     session = Constraint(kit.grammar, markers=("<think>", "</think>"), reasoning="inside").session()
-    assert session.accept_tokens(b"```json {") == 9 and not session.allows(kit.END)
+    assert session.accept_tokens([*b"```json {"]) == 9 and not session.allows(kit.END)
     assert session.accept_token(kit.THINK)
     assert kit.mask_of(session) & {ord("{"), ord("`"), kit.END} == {ord("{")}
     assert session.accept_tokens([*b"\n\n", *kit.TEXT, kit.END]) == 3 + len(kit.TEXT)

@@ -258,7 +258,7 @@ def test_an_illegal_injected_token_releases_until_it_is_taken_back(kit, injected
     """In the middle of an object: from then on all is free, and the rollback over it brings the constraint back."""
     token = {"padding": kit.vocabulary.size - 1, "]": ord("]")}.get(injected, kit.vocabulary.control_id(injected))
     matcher = kit.grammar.matcher()
-    matcher.accept_tokens(b'{"ci')
+    matcher.accept_tokens([*b'{"ci'])
     before = kit.mask_of(matcher)
     assert matcher.force_token(token) is False
     assert not matcher.is_constraining and is_all_ones(matcher)
@@ -279,7 +279,7 @@ def test_an_illegal_injected_token_releases_until_it_is_taken_back(kit, injected
 def test_an_injected_stop_token_ends_the_output(kit):
     """Wherever it comes, until it is taken back."""
     matcher = kit.grammar.matcher()
-    matcher.accept_tokens(b'{"ci')
+    matcher.accept_tokens([*b'{"ci'])
     before = kit.mask_of(matcher)
     assert matcher.force_token(kit.END) is False and matcher.is_terminated()
     assert not matcher.accept_token(ord("t")) and not matcher.force_token(ord("t"))
@@ -351,7 +351,7 @@ def test_forced_continuations_are_reported_and_not_taken(kit):
     Letters of keys and strings are not forced: JSON can spell them as escapes too.
     """
     matcher = constrain.compile_json_schema(kit.SCHEMA, kit.vocabulary, whitespace="compact").matcher()
-    matcher.accept_tokens(b'{"city')
+    matcher.accept_tokens([*b'{"city'])
     assert matcher.forced_bytes() == b'":"'
     assert {kit.id_of(b'"'), kit.id_of(b'":'), kit.id_of(b'":"')} == kit.mask_of(matcher)
     assert matcher.forced_tokens() == []
@@ -384,7 +384,7 @@ def test_null_bytes_control_tokens_and_padding_are_never_allowed(kit, seed):
 def test_forbidden_is_exactly_minus_infinity(kit, dtype):
     """The softmax sums to 1, is exactly 0 where forbidden, and allowed logits keep their bits."""
     matcher = kit.grammar.matcher()
-    matcher.accept_tokens(b'{"city":"')
+    matcher.accept_tokens([*b'{"city":"'])
     allowed = sorted(kit.mask_of(matcher))
     bitmask = constrain.allocate_token_bitmask(1, kit.vocabulary.size)
     matcher.fill_next_token_bitmask(bitmask)

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from constrain.vocabulary.byte_classes import CLASS_OF, HEIGHT, ILL_FORMED, WELL_FORMED
+from constrain.vocabulary.byte_classes import CLASS_OF, HEIGHT, ILL_FORMED, WELL_FORMED, classes_on_path
 from constrain.vocabulary.trie import Trie, build_trie
 
 
@@ -81,6 +81,18 @@ def test_classes_tell_what_is_below(tokens: list[bytes]) -> None:
         assert all(utf8(rest) for rest in rests) == (ILL_FORMED not in found)
         if ILL_FORMED not in found:
             assert (WELL_FORMED in found) == any(not rest.isascii() for rest in rests)
+
+
+@settings(deadline=None, max_examples=300)
+@given(SPELLED)
+def test_classes_of_tokens(tokens: list[bytes]) -> None:
+    tokens = sorted({t for t in tokens if t})
+    trie = build_trie(*arrays(tokens), range(len(tokens)))
+    for node, found in enumerate(classes_on_path(trie.byte, trie.end).tolist()):
+        for token in trie.ids[trie.id_start[node] : trie.id_start[node + 1]].tolist():
+            data = tokens[token]
+            assert {int(CLASS_OF[b]) for b in data if b < 128} == {k for k in range(WELL_FORMED) if found >> k & 1}
+            assert utf8(data) == (not found >> ILL_FORMED & 1)
 
 
 def utf8(data: bytes) -> bool:

@@ -63,7 +63,7 @@ def test_without_the_token_no_call_begins() -> None:
     automaton = constrain.compile_tools([PING], vocabulary, "hermes")
     assert any("no call can begin" in f.reason for f in automaton.report.having("note"))
     matcher = automaton.matcher()
-    assert matcher.accept_tokens(b"<tool_call>{") == 12 and not matcher.is_constraining
+    assert matcher.accept_tokens([*b"<tool_call>{"]) == 12 and not matcher.is_constraining
     with pytest.raises(constrain.VocabularyError, match="<tool_call>"):
         constrain.compile_tools([PING], vocabulary, "hermes", tool_choice="required")
 
