@@ -2,8 +2,8 @@
 PYTHON ?= python3
 # Host tests run on the CPU; any build of torch will do, for instance TORCH=torch.
 TORCH ?= torch==2.13.0
-# What `make bench` measures beyond the bundled examples with one token per byte, for instance
-# BENCH="--data cases.jsonl.xz --tokenizer tokenizer.json --eos '</s>'".
+# What `make bench` measures in place of the bundled examples and a tokenizer that it trains, for
+# instance BENCH="--data cases.jsonl.xz --tokenizer tokenizer.json --eos '</s>'".
 BENCH ?=
 # What `make fuzz` does beyond a minute with seed 0, for instance FUZZ="--seconds 3600 --seed 7".
 FUZZ ?=

@@ -178,13 +178,12 @@ def _patterns(n: int) -> tuple[Any, Any]:
 
 def _tools(wire: str) -> Callable[[int, constrain.Vocabulary], tuple[Make, str]]:
     def make(size: int, vocabulary: constrain.Vocabulary) -> tuple[Make, str]:
-        name = wire if wire != "json" else toolsets.json_wire(vocabulary)
         tools = toolsets.tools(size)
 
         def compiled() -> Any:
-            return toolsets.fresh(tools, vocabulary, name)
+            return toolsets.fresh(tools, vocabulary, wire)
 
-        return compiled, toolsets.call(name, tools[-1])
+        return compiled, toolsets.call(wire, tools[-1])
 
     return make
 
@@ -210,6 +209,6 @@ CURVES: tuple[Curve, ...] = (
     Curve("union: by key", "anyOf over n open objects with a required key each.", "branches", WIDE, _schema(_by_key)),
     Curve("union: alike", "anyOf over n objects that overlap.", "branches", WIDE, _schema(_alike)),
     Curve("union: patterns", "anyOf over n patterns.", "branches", WIDE, _schema(_patterns)),
-    Curve("tools: JSON", "A demanded call of the last of n tools of ten parameters.", "tools", (1, 8, 32, 128, 512), _tools("json")),
+    Curve("tools: JSON", "A demanded call of the last of n tools of ten parameters.", "tools", (1, 8, 32, 128, 512), _tools("hermes")),
     Curve("tools: XML", "The same in Qwen3-Coder's format.", "tools", (1, 8, 32, 128, 512), _tools("qwen3_coder")),
 )  # fmt: skip

@@ -17,7 +17,8 @@ from time import thread_time_ns
 from typing import Any
 
 import numpy as np
-from support import Constrain, LLGuidance, Tokenizer, figure, load_tokenizer, percentile, table
+from engines import Constrain, LLGuidance
+from support import Tokenizer, figure, load_tokenizer, percentile, table
 
 import constrain
 

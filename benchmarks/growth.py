@@ -19,7 +19,7 @@ import json
 import math
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from statistics import median
 from time import thread_time_ns as now
@@ -27,7 +27,7 @@ from typing import Any
 
 import numpy as np
 from curves import CURVES, Curve
-from support import Late, Tokenizer, load_tokenizer, table, time_limit
+from support import Deadline, Late, Tokenizer, figure, load_tokenizer, table, time_limit
 
 import constrain
 
@@ -94,8 +94,11 @@ def exponent(points: Sequence[Point], of: Callable[[Point], float]) -> float:
     return float(np.polyfit(x, np.log([max(of(p), 1e-3) for p in upper]), 1)[0])
 
 
-def run(curve: Curve, tokenizer: Tokenizer, rounds: int, limit: int) -> Iterator[Point | str]:
+def run(curve: Curve, tokenizer: Tokenizer, rounds: int, limit: int, deadline: Deadline) -> Iterator[Point | str]:
     for size in curve.sizes:
+        if deadline.passed:
+            yield f"{curve.name}, {size}: left out, since the time was up"
+            return
         try:
             with time_limit(limit):
                 yield measure(curve, size, tokenizer, rounds)
@@ -111,11 +114,45 @@ HEAD = [
 ]  # fmt: skip
 
 
+def slopes_of(points: Sequence[Point]) -> list[float]:
+    """Exponents of what gets a grammar ready, of the last tokens in a new one, and of tokens in a known one."""
+    return [exponent(points, of) for of in (lambda p: p.ready, lambda p: p.last, lambda p: p.again)]
+
+
+def brief(found: dict[str, list[Point]], remarks: dict[str, list[str]]) -> str:
+    """A row for each curve: from the smallest size to the largest."""
+
+    def span(points: list[Point], of: Callable[[Point], float]) -> str:
+        return f"{figure(of(points[0]))} – {figure(of(points[-1]))}"
+
+    rows: list[list[object]] = []
+    for curve in CURVES:
+        if points := found.get(curve.name):
+            ready, last, again = slopes_of(points)
+            rows.append(
+                [curve.name, f"{points[0].size} – {points[-1].size:,} {curve.axis}",
+                 span(points, lambda p: p.ready), ready, span(points, lambda p: p.first),
+                 span(points, lambda p: p.last), last, span(points, lambda p: p.again), again]
+            )  # fmt: skip
+    head = [
+        "curve",
+        "sizes",
+        "compile + first mask, ms",
+        "exp.",
+        "new: µs a token",
+        "its last",
+        "exp.",
+        "known: µs a token",
+        "exp.",
+    ]
+    return "\n".join([table(head, rows), "", *(f"- {remark}" for many in remarks.values() for remark in many)])
+
+
 def report(curve: Curve, points: list[Point], remarks: list[str]) -> str:
     rows: list[list[object]] = [
         [p.size, p.tokens, p.ready, p.first, p.first_max, p.last, p.again, p.again_max, p.nbytes / 1e3] for p in points
     ]
-    slopes = [exponent(points, of) for of in (lambda p: p.ready, lambda p: p.last, lambda p: p.again)]
+    slopes = slopes_of(points)
     names = ("compile + first mask", "a token", "a token again")
     said = ", ".join(
         f"{name} {slope:.2f}" + (" **grows**" if slope > GROWS and name != names[0] else "")
@@ -132,23 +169,34 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--largest", type=int, help="leave larger sizes out")
     parser.add_argument("--limit", type=int, default=60, help="seconds for one size")
+    parser.add_argument(
+        "--seconds", type=float, help="budget for the whole run; what does not fit is left out, and said"
+    )
+    parser.add_argument("--brief", action="store_true", help="one row for each curve")
     parser.add_argument("--json", type=Path, help="write the figures there, for plots")
     options = parser.parse_args()
-    tokenizer = load_tokenizer(options.tokenizer, options.eos)
+    tokenizer = load_tokenizer(options.tokenizer, options.eos, ("<tool_call>", "</tool_call>"))
     constrain.warmup(tokenizer.vocabulary)
     chosen = [c for c in CURVES if c.name.startswith(tuple(options.only.split(",")))]
-    found: dict[str, list[dict[str, Any]]] = {}
+    found: dict[str, list[Point]] = {}
+    remarks: dict[str, list[str]] = {}
+    deadline = Deadline(options.seconds)
     for curve in chosen:
         if options.largest:
-            curve = Curve(curve.name, curve.about, curve.axis, tuple(s for s in curve.sizes if s <= options.largest), curve.make)  # fmt: skip
-        points: list[Point] = []
-        remarks: list[str] = []
-        for outcome in run(curve, tokenizer, options.rounds, options.limit):
-            (points if isinstance(outcome, Point) else remarks).append(outcome)  # type: ignore[arg-type]
-        found[curve.name] = [asdict(p) for p in points]
-        print(report(curve, points, remarks) + "\n", flush=True)
+            curve = replace(curve, sizes=tuple(size for size in curve.sizes if size <= options.largest))
+        points, said = found.setdefault(curve.name, []), remarks.setdefault(curve.name, [])
+        for outcome in run(curve, tokenizer, options.rounds, options.limit, deadline):
+            if isinstance(outcome, Point):
+                points.append(outcome)
+            else:
+                said.append(outcome)
+        if not options.brief:
+            print(report(curve, points, said) + "\n", flush=True)
+    if options.brief:
+        print(brief(found, remarks))
     if options.json:
-        options.json.write_text(json.dumps(found), encoding="utf-8")
+        figures = {name: [asdict(point) for point in points] for name, points in found.items()}
+        options.json.write_text(json.dumps(figures), encoding="utf-8")
     if not chosen:
         sys.exit(f"no curve is called so; there are {', '.join(c.name for c in CURVES)}")
 

@@ -1,24 +1,44 @@
-"""Run a short selection of the benchmarks and write one Markdown report.
+"""Run a selection of the benchmarks in about five minutes and write a Markdown report with plots beside it.
 
     python benchmarks/report.py --out docs/benchmarks/report.md
     python benchmarks/report.py --data cases.jsonl.xz --tokenizer tokenizer.json --eos '<|eot_id|>' --out FILE
 
-Without data the bundled examples are used, without a tokenizer one token per byte. llguidance takes part where it is
-installed and a tokenizer is given.
+Without data the bundled examples are used. Without a tokenizer one is trained on the spot (trained.py); where the package
+tokenizers is not installed, every byte is a token. Other engines take part where they are installed, and plots need
+matplotlib.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import platform
 import subprocess
 import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 HERE = Path(__file__).resolve().parent
-PACKAGES = ("numpy", "numba", "tokenizers", "llguidance", "jsonschema")
+TRAINED = HERE.parent / "build" / "bench" / "tokenizer.json"
+PACKAGES = ("numpy", "numba", "tokenizers", "llguidance", "glrmask", "xgrammar", "jsonschema")
+
+
+@dataclass(frozen=True)
+class Section:
+    """One script. share: of the budget, 0 where it takes what it takes; plot: from the figures that it writes."""
+
+    title: str
+    script: str
+    arguments: list[str]
+    share: float = 0.0
+    plot: Callable[[Any, Path], None] | None = None
 
 
 def installed(package: str) -> str | None:
@@ -33,43 +53,123 @@ def machine() -> str:
     return f"Python {platform.python_version()}, {', '.join(versions)}; {platform.machine()}, {os.cpu_count()} CPUs."
 
 
-def run(script: str, *arguments: str) -> str:
+def load() -> str:
+    """How much else the machine does, since that is in the figures."""
+    if not hasattr(os, "getloadavg"):
+        return ""
+    before = os.getloadavg()[0]
+    return f" The machine's load was {before:.1f} when it began."
+
+
+def run(section: Section, seconds: float, out: Path) -> list[str]:
     """What a script prints; what went wrong too, since a report of mismatches is a report."""
-    print(f"{script} ...", file=sys.stderr, flush=True)
-    done = subprocess.run([sys.executable, str(HERE / script), *arguments], capture_output=True, text=True)
-    return done.stdout.strip() + ("\n\n" + done.stderr.strip()[-2000:] if done.returncode and done.stderr else "")
+    print(f"{section.script} ...", file=sys.stderr, flush=True)
+    arguments = [*section.arguments]
+    if section.share:
+        arguments += ["--seconds", f"{section.share * seconds:.0f}"]
+    with tempfile.TemporaryDirectory() as folder:
+        figures = Path(folder) / "figures.json"
+        if section.plot:
+            arguments += ["--json", str(figures)]
+        began = time.monotonic()
+        done = subprocess.run(
+            [sys.executable, str(HERE / section.script), *arguments], capture_output=True, text=True, env=environment()
+        )
+        print(f"    {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
+        lines = [done.stdout.strip()]
+        if done.returncode:
+            lines += ["", "It failed:", "", "```", done.stderr.strip()[-1500:], "```"]
+        if section.plot and figures.exists() and find_spec("matplotlib"):
+            picture = out.with_name(f"{Path(section.script).stem}.png")
+            section.plot(json.loads(figures.read_text(encoding="utf-8")), picture)
+            lines = [f"![{section.title}]({picture.name})", "", *lines]
+    return lines
+
+
+def environment() -> dict[str, str]:
+    """So that the scripts find the package beside them, installed or not."""
+    paths = [str(HERE.parent), *filter(None, [os.environ.get("PYTHONPATH")])]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
+
+
+def sections(data: list[str], tokenizer: list[str], engines: list[str]) -> list[Section]:
+    both = [*data, *tokenizer]
+    return [
+        Section("Coverage and speed", "maskbench.py", [*both, "--engines", ",".join(engines)], 0.32, quantiles),
+        Section("Where the time goes", "breakdown.py", both),
+        Section("Growth", "growth.py", [*tokenizer, "--rounds", "2", "--limit", "8", "--brief"], 0.3, growth),
+        Section("Batches and threads", "batches.py", both, 0, batches),
+        Section("Memory", "memory.py", both),
+        Section("Cold start", "coldstart.py", [*tokenizer, "--runs", "3"]),
+        Section("Random walks", "walks.py", both, 0.04),
+        Section("Against the reference interpreter", "oracle.py", [*both, "--states", "1000000"], 0.04),
+    ]
+
+
+def quantiles(found: Any, path: Path) -> None:
+    from plots import plot_quantiles
+
+    plot_quantiles(found, path)
+
+
+def growth(found: Any, path: Path) -> None:
+    from curves import CURVES
+    from plots import plot_growth
+
+    plot_growth(found, {curve.name: curve.axis for curve in CURVES}, path)
+
+
+def batches(found: Any, path: Path) -> None:
+    from plots import plot_batches
+
+    plot_batches(found, path)
+
+
+def some_tokenizer(options: argparse.Namespace) -> list[str]:
+    """Arguments that name the tokenizer: the one that was given, or one that is trained once."""
+    if options.tokenizer:
+        return ["--tokenizer", options.tokenizer, "--eos", options.eos or ""]
+    if find_spec("tokenizers") is None:
+        return []
+    from trained import EOS, train
+
+    if not TRAINED.exists():
+        print("training a tokenizer ...", file=sys.stderr, flush=True)
+        train(TRAINED)
+    return ["--tokenizer", str(TRAINED), "--eos", EOS]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", help="cases, jsonl or jsonl.xz")
-    parser.add_argument("--every", default="15", help="only every so many cases of the data")
+    parser.add_argument("--every", default="45", help="only every so many cases of the data")
     parser.add_argument("--tokenizer", help="tokenizer.json")
     parser.add_argument("--eos", help="text of the token that ends the output")
-    parser.add_argument(
-        "--seconds", default="120", help="budget of the walks, and of the comparison with the interpreter"
-    )
+    parser.add_argument("--engines", help="comma-separated; default: all that are installed")
+    parser.add_argument("--seconds", type=float, default=300, help="for the whole report, roughly")
+    parser.add_argument("--only", help="comma-separated scripts without .py; default: all")
     parser.add_argument("--out", type=Path, required=True)
     options = parser.parse_args()
-    tokenizer = ["--tokenizer", options.tokenizer, "--eos", options.eos or ""] if options.tokenizer else []
+    sys.path.insert(0, str(HERE.parent))
+    tokenizer = some_tokenizer(options)
+    from engines import ENGINES, usable
+
+    engines = options.engines.split(",") if options.engines else usable(bool(tokenizer))
+    if unknown := set(engines) - set(ENGINES):
+        parser.error(f"unknown engines: {', '.join(sorted(unknown))}")
     data = [options.data, "--every", options.every] if options.data else []
-    engines = "constrain,llguidance" if tokenizer and installed("llguidance") else "constrain"
-    budget = ["--seconds", options.seconds]
-    sections = [
-        ("Coverage and speed", "maskbench.py", [*data, *tokenizer, "--engines", engines]),
-        ("Cold start", "coldstart.py", tokenizer),
-        ("Random walks", "walks.py", [*data, *tokenizer, *budget]),
-        ("Against the reference interpreter", "oracle.py", [*data, *tokenizer, *budget, "--states", "1000000"]),
-    ]
     lines = [
         "# Benchmarks",
         "",
-        f"Written by `make bench`. {machine()}",
-        "Times are of one run on one machine: compare within a table.",
+        f"Written by `make bench`. {machine()}{load()}",
+        "Times are of one run on one machine: compare within a table. [Performance](../performance.md) explains them.",
     ]
-    for title, script, arguments in sections:
-        lines += ["", f"## {title}", "", f"See `benchmarks/{script}`.", "", run(script, *arguments)]
     options.out.parent.mkdir(parents=True, exist_ok=True)
+    wanted = options.only.split(",") if options.only else None
+    for section in sections(data, tokenizer, engines):
+        if wanted is None or section.script.removesuffix(".py") in wanted:
+            lines += ["", f"## {section.title}", "", f"`benchmarks/{section.script}`", ""]
+            lines += run(section, options.seconds, options.out)
     options.out.write_text("\n".join(lines) + "\n", encoding="utf-8")
     print(f"wrote {options.out}")
 

@@ -1,4 +1,4 @@
-"""What the benchmark scripts share: cases, tokenizers, engines, percentiles and tables.
+"""What the benchmark scripts share: cases, tokenizers, percentiles and tables.
 
 A case is one line of JSON, {"id", "schema", "tests": [{"data", "valid"}]}, as in MaskBench's data; `.xz` files are
 read as they are. Without a file the bundled `examples.jsonl` is used.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import lzma
+import re
 import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -62,11 +63,10 @@ class Tokenizer:
     encode: Callable[[str], Sequence[int]]
 
 
-def load_tokenizer(path: Path | None, eos: str | None) -> Tokenizer:
+def load_tokenizer(path: Path | None, eos: str | None, markers: Sequence[str] = ()) -> Tokenizer:
+    """markers: control tokens that it gets where it lacks them."""
     if path is None:
-        tokens = [bytes([b]) for b in range(256)]
-        vocabulary = constrain.Vocabulary.from_tokens(tokens, special={"<eos>": 256}, eos_token_ids=[256])
-        return Tokenizer("bytes", None, 256, vocabulary, lambda text: list(text.encode()))
+        return _bytes(markers)
     if eos is None:
         raise SystemExit("--tokenizer needs --eos, the text of the token that ends the output")
     from tokenizers import Tokenizer as Reader
@@ -75,77 +75,25 @@ def load_tokenizer(path: Path | None, eos: str | None) -> Tokenizer:
     eos_id = reader.token_to_id(eos)
     if eos_id is None:
         raise SystemExit(f"the tokenizer has no token {eos!r}")
-    vocabulary = constrain.Vocabulary.from_tokenizer(str(path), eos_token_ids=[eos_id])
+    reader.add_special_tokens([marker for marker in markers if reader.token_to_id(marker) is None])
+    vocabulary = constrain.Vocabulary.from_tokenizer(reader if markers else str(path), eos_token_ids=[eos_id])
     name = path.parent.name if path.name == "tokenizer.json" else path.stem
     return Tokenizer(name, path, eos_id, vocabulary, lambda text: reader.encode(text, add_special_tokens=False).ids)
 
 
-# Engines --------------------------------------------------------------------------------------------------------------
+def _bytes(markers: Sequence[str]) -> Tokenizer:
+    special = {name: 256 + i for i, name in enumerate(("<eos>", *markers))}
+    pieces = re.compile("|".join(map(re.escape, special)) + "|(?s:.)")
 
+    def encode(text: str) -> list[int]:
+        found: list[int] = []
+        for piece in pieces.findall(text):
+            found += [special[piece]] if piece in special else piece.encode()
+        return found
 
-class Constrain:
-    """The engine of this package. `mask` and `commit` act on the matcher of the last `start`."""
-
-    name = "constrain"
-
-    def __init__(self, tokenizer: Tokenizer) -> None:
-        self.vocabulary = tokenizer.vocabulary
-        self.bitmask = constrain.allocate_token_bitmask(1, self.vocabulary.size)
-        constrain.warmup(self.vocabulary)
-
-    def compile(self, schema: Any) -> Any:
-        return constrain.compile_json_schema(schema, self.vocabulary)
-
-    def start(self, grammar: Any) -> None:
-        self.matcher = grammar.matcher()
-
-    def mask(self) -> None:
-        self.matcher.fill_next_token_bitmask(self.bitmask)
-
-    def allows(self, token: int) -> bool:
-        """Whether the last mask allows the token."""
-        return bool(int(self.bitmask[0, token >> 5]) >> (token & 31) & 1)
-
-    def commit(self, token: int) -> bool:
-        return self.matcher.accept_token(token)
-
-    def is_accepting(self) -> bool:
-        return self.matcher.is_accepting()
-
-
-class LLGuidance(Constrain):
-    """github.com/guidance-ai/llguidance, by its Python package."""
-
-    name = "llguidance"
-
-    def __init__(self, tokenizer: Tokenizer) -> None:
-        import llguidance
-        import llguidance.numpy
-
-        if tokenizer.path is None:
-            raise SystemExit("llguidance needs --tokenizer and --eos")
-        self.module = llguidance
-        self.tokenizer = llguidance.LLTokenizer(tokenizer.path.read_text(encoding="utf-8"), eos_token=tokenizer.eos)
-        self.bitmask = llguidance.numpy.allocate_token_bitmask(1, self.tokenizer.vocab_size)
-        self.fill = llguidance.numpy.fill_next_token_bitmask
-
-    def compile(self, schema: Any) -> Any:
-        matcher = self.module.LLMatcher(self.tokenizer, json.dumps({"grammars": [{"json_schema": schema}]}))
-        if matcher.is_error():
-            raise ValueError(matcher.get_error())
-        return matcher
-
-    def start(self, grammar: Any) -> None:
-        self.matcher = grammar.deep_copy()
-
-    def mask(self) -> None:
-        self.fill(self.matcher, self.bitmask, 0)
-
-    def commit(self, token: int) -> bool:
-        return self.matcher.consume_token(token)
-
-
-ENGINES: dict[str, type[Constrain]] = {engine.name: engine for engine in (Constrain, LLGuidance)}
+    tokens = [bytes([b]) for b in range(256)]
+    vocabulary = constrain.Vocabulary.from_tokens(tokens, special=special, eos_token_ids=[256])
+    return Tokenizer("bytes", None, 256, vocabulary, encode)
 
 
 # Time limits, figures and tables --------------------------------------------------------------------------------------

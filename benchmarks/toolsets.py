@@ -7,7 +7,7 @@ from typing import Any
 
 import constrain
 
-__all__ = ["call", "fresh", "json_wire", "tools", "written"]
+__all__ = ["call", "fresh", "tools", "written"]
 
 _ACTIONS = "open close list find get put copy move rename delete check build sign send read plan".split()
 _THINGS = "ticket order parcel invoice account report calendar message".split()
@@ -56,11 +56,6 @@ def arguments(tool: dict[str, Any]) -> dict[str, Any]:
             some = {"integer": 42, "number": 0.75, "boolean": True, "array": ["late", "to check"]}
             values[name] = some.get(kind, {"mode": "twice", "wait": 30})
     return values
-
-
-def json_wire(vocabulary: constrain.Vocabulary) -> str:
-    """A format with JSON arguments for which the vocabulary has the markers."""
-    return "hermes" if vocabulary.control_id("<tool_call>") is not None else "llama3"
 
 
 def call(wire: str, tool: dict[str, Any]) -> str:

@@ -53,7 +53,7 @@ class Matcher(Stepper):
         self._lacks_bytes = not TEXT_BYTES.isdisjoint(vocabulary.missing_bytes)
         self._heap = grammar.program.heap
         self._arena: NDArray[np.int32] = np.zeros(1 << 16, np.int32)  # pages are taken when they are first written
-        self._configs: NDArray[np.int32] = np.zeros(32 * at.CW, np.int32)
+        self._configs: NDArray[np.int32] = np.zeros(128 * at.CW, np.int32)
         self._text: NDArray[np.uint8] = np.zeros(1024, np.uint8)
         self._history: NDArray[np.int32] = np.zeros(128 * H_SIZE, np.int32)
         self._walk: NDArray[np.int32] = np.zeros((vocabulary.trie.depth + 2) * W_SIZE, np.int32)

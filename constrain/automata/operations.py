@@ -113,5 +113,5 @@ CAN_END = 3  # whether the output may end here: 1 or 0
 UNDO = 4  # take back the last a steps, which must exist
 FORCED = 5  # the only byte that can come next; -1: none or several; below that, -1 - status
 INSIDE = 6  # write the tokens that a JSON string (a probe lexeme a) reads from automaton state b to E_OUT: a status
-ENDS = 7  # write the nodes of the quoted trie at which such a string ends to E_OUT: how many
+ENDS = 7  # write the nodes of the quoted trie at which such a string ends to E_OUT: how many, or -1 - status
 HASH = 8  # key under which it is kept that the value in E_DATA counts in array a (few_key); 0: the arena must grow

@@ -447,9 +447,12 @@ def _free_states(dfa: DFA) -> dict[int, int]:
     free: dict[int, int] = {}
     if dfa.n_states > _MOST_COMPARED:
         return free
-    successors, wanted = dfa.table[:, dfa.classes], ANY_STRING.table[:, ANY_STRING.classes]
-    alive = (successors >= 0).sum(axis=1)
-    for state in np.flatnonzero((alive == (wanted[0] >= 0).sum()) & (dfa.labels >= 0)).tolist():
+    # one byte of each kind that either automaton tells apart
+    kinds = dfa.classes.astype(np.int64) * ANY_STRING.table.shape[1] + ANY_STRING.classes
+    _, some, sizes = np.unique(kinds, return_index=True, return_counts=True)
+    successors, wanted = dfa.table[:, dfa.classes[some]], ANY_STRING.table[:, ANY_STRING.classes[some]]
+    alive = (successors >= 0) @ sizes
+    for state in np.flatnonzero((alive == (wanted[0] >= 0) @ sizes) & (dfa.labels >= 0)).tolist():
         if state not in free:
             free.update(_like_any_string(dfa, state, successors, wanted))
     return free

@@ -28,10 +28,7 @@ def prepare(vocabulary: Vocabulary, index: VocabularyIndex) -> None:
     program = matcher.grammar.program
     matcher.accept_bytes(b'"')  # encodes the automaton
     state = int(matcher._configs[int(matcher._arena[at.A_BEGIN]) * at.CW + at.STATE])
-    ends: NDArray[np.int32] = np.zeros(index.quoted.n_nodes + 1, np.int32)
-    matcher._desc[at.E_OUT : at.E_OUT + 2] = ends.ctypes.data, len(ends)
-    count = kernels.operate(matcher._desc, kernels.ENDS, program.probe, state)
-    _make_tails(vocabulary, index, ends[:count].tolist())
+    _make_tails(vocabulary, index, _ends(matcher, state))
     index.publish(ANY_STRING, 0, _inside(matcher, state))
     _make_lengths(vocabulary, index)
 
@@ -69,6 +66,18 @@ def _inside(matcher: Matcher, state: int) -> NDArray[np.int32]:
             break
         matcher._provide(status)
     return mask
+
+
+def _ends(matcher: Matcher, state: int) -> list[int]:
+    """Nodes of the quoted trie at which a JSON string ends that goes on from a state of its automaton."""
+    ends: NDArray[np.int32] = np.zeros(matcher._index.quoted.n_nodes + 1, np.int32)
+    probe = matcher.grammar.program.probe
+    while True:
+        matcher._desc[at.E_OUT : at.E_OUT + 2] = ends.ctypes.data, len(ends)
+        count = kernels.operate(matcher._desc, kernels.ENDS, probe, state)
+        if count >= 0:
+            return ends[:count].tolist()
+        matcher._provide(-1 - count)
 
 
 def _make_tails(vocabulary: Vocabulary, index: VocabularyIndex, ends: list[int]) -> None:

@@ -772,10 +772,13 @@ def fill_inside(desc, mask, node, state):
 @kernel("O i i M -> i")
 def find_ends(desc, node, state, ends):
     """Nodes of the trie of tokens with a quote at which a JSON string ends that follows an automaton from `state`, into
-    `ends`; how many."""
+    `ends`; how many, or -1 - status."""
     A, C, W, T = ints(desc, E_ARENA), ints(desc, E_CONFIGS), ints(desc, E_WALK), octets(desc, E_TEXT)
     byte, end = octets(desc, E_QUOTED), ints(desc, E_QUOTED + 2)
     top, first, base, n, count = A[A_TOP], A[A_END], A[A_POS], len(byte), 0
+    A[A_NEED], A[A_STATUS] = 0, OK
+    if (first + 1) * CW > len(C) or not room_for_walk(desc):
+        return -1 - NEED_TEXT
     set_row(C, first * CW, node, state, -1, -1, 0)
     A[A_OUT] = first + 1
     set_level(desc, 0, first, first + 1, n)
@@ -787,6 +790,8 @@ def find_ends(desc, node, state, ends):
         A[A_OUT], A[A_TOP], A[A_POS] = out, W[level + W_TOP], base + level // W_SIZE
         T[A[A_POS]] = byte[k]
         found = advance(desc, W[level + W_FROM], W[level + W_TO], byte[k])
+        if A[A_STATUS] != OK:
+            break
         if found > 0 and C[out * CW + NODE] == DONE:
             ends[count] = k
             count += 1
@@ -799,7 +804,7 @@ def find_ends(desc, node, state, ends):
         k += 1
     A[A_POS] = base
     settle(desc, top)
-    return count
+    return count if A[A_STATUS] == OK else -1 - A[A_STATUS]
 
 
 @kernel("O T i i i -> iii")

@@ -38,6 +38,10 @@ def vocabulary(more: bytes = b"") -> Vocabulary:
     return Vocabulary.from_tokens(tokens, eos_token_ids=[])
 
 
+def vocabulary_of(more: list[bytes]) -> Vocabulary:
+    return Vocabulary.from_tokens([bytes([b]) for b in range(256)] + more, eos_token_ids=[])
+
+
 def masks(vocab: Vocabulary) -> list[np.ndarray]:
     """The masks on the way through a text."""
     matcher = compile_json_schema({"properties": {"a": {"maxLength": 3}}}, vocab).matcher()
@@ -47,6 +51,19 @@ def masks(vocab: Vocabulary) -> list[np.ndarray]:
         found.append(bitmask.copy())
         assert matcher.accept_bytes(data)
     return found
+
+
+def test_long_tokens_that_end_a_string_outgrow_the_buffers() -> None:
+    """The tables of a vocabulary are made by a matcher that is as small as any."""
+    ways = [b"x" * length + end for length in (1, 20, 90, 700, 1500) for end in (b'"', b'", "b": 1', b'\\"y"')]
+    vocab = vocabulary_of(ways)
+    matcher = compile_json_schema({"type": "object", "properties": {"b": {"type": "integer"}}}, vocab).matcher()
+    bitmask = allocate_token_bitmask(1, vocab.size)
+    assert matcher.accept_bytes(b'{"a": "')
+    matcher.fill_next_token_bitmask(bitmask)
+    for token, way in enumerate(ways, 256):
+        assert bitmask[0, token >> 5] >> (token & 31) & 1, way
+        assert matcher.allows(token), way
 
 
 @pytest.fixture
