@@ -15,9 +15,10 @@ from . import kernels
 from . import layout as at
 from .compiled import Grammar
 from .index import address_of, index_of, point
+from .reading import H_SIZE
 from .ready import make_ready_mask
 from .stepper import Stepper
-from .walks import H_SIZE, W_SIZE
+from .walks import W_SIZE
 
 __all__ = ["Matcher", "fill_next_token_bitmasks", "mask_array"]
 

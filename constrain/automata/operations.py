@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from ._kernel import kernel
+from .bits import clear, clear_bit, set_bit
 from .cached import is_full, keep, look_up
 from .equality import value_hash
+from .fills import fill_mask
 from .hashes import key_of
+from .inside import fill_inside, find_ends
 from .layout import (
     A_BEGIN,
     A_END,
@@ -21,21 +24,10 @@ from .layout import (
     NEED_TEXT,
     OK,
 )
+from .reading import accept_input, accepting, only_byte, undo
 from .uniqueness import few_key
 from .views import ints, octets, view_i64
-from .walks import (
-    accept_input,
-    accepting,
-    clear,
-    clear_bit,
-    fill_inside,
-    fill_mask,
-    find_ends,
-    only_byte,
-    room_for_walk,
-    set_bit,
-    undo,
-)
+from .walks import room_for_walk
 
 __all__ = ["ACCEPT", "CAN_END", "ENDS", "FILL", "FORCED", "HASH", "INSIDE", "READ", "UNDO", "operate"]
 

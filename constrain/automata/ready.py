@@ -25,7 +25,6 @@ __all__ = ["make_ready_mask", "prepare"]
 def prepare(vocabulary: Vocabulary, index: VocabularyIndex) -> None:
     """Make what every grammar with a free string needs."""
     matcher = Grammar(Lexeme(dfa=ANY_STRING, skin=Skin.JSON_STRING), vocabulary).matcher()
-    program = matcher.grammar.program
     matcher.accept_bytes(b'"')  # encodes the automaton
     state = int(matcher._configs[int(matcher._arena[at.A_BEGIN]) * at.CW + at.STATE])
     _make_tails(vocabulary, index, _ends(matcher, state))

@@ -1,7 +1,8 @@
-"""Kernels over tokens: the mask of all allowed tokens (a walk over the trie), and the step of one token.
+"""Kernels that walk the trie of the tokens.
 
 The walk goes through the trie in depth-first order. Per depth it keeps the configurations that the bytes so far lead to and
-the arena's top, so that going back costs nothing; a subtree whose byte no configuration can read is skipped by its size.
+the arena's top, so that going back costs nothing; a subtree whose byte no configuration can read is skipped by its size, and
+one of which a configuration can read everything is taken whole (lookahead.py).
 
 All take the matcher's descriptor (layout.py).
 """
@@ -10,84 +11,41 @@ from __future__ import annotations
 
 from ..vocabulary.byte_classes import CLASS_OF, HEIGHT, ILL_FORMED, MOST_HEIGHT
 from ._kernel import kernel
-from .cached import keep, look_up
+from .bits import clear_bit, set_bit, set_bits
 from .content import is_content, read_content
-from .hashes import config_hash, key_of
+from .hashes import config_hash
 from .layout import (
-    A_BEGIN,
     A_COMPARES,
-    A_END,
-    A_NEED,
     A_NEXT,
     A_OUT,
     A_POS,
     A_SET_COUNT,
     A_SETS,
     A_STATUS,
-    A_TOKENS,
     A_TOP,
     A_WALK,
-    A_WANTED,
-    BLANKS,
-    CHARS,
     CW,
-    D_EVERYTHING,
-    D_LABEL,
-    D_MASK,
-    D_WORDS,
     DEPTH,
     DONE,
     E_ARENA,
-    E_CLOSERS,
     E_CONFIGS,
     E_CONTAINING,
-    E_FLAT,
-    E_HISTORY,
-    E_LEAN,
-    E_LENGTHS,
-    E_LONG,
-    E_LONG_TAILS,
-    E_MASKS,
-    E_OFFSETS,
     E_PROGRAM,
-    E_QUOTED,
-    E_SPACES,
-    E_SYMBOLS,
-    E_TAILS,
     E_TEXT,
     E_TRIE,
     E_WALK,
     E_WORDS,
-    END,
     ESC,
     F_SHAPE_KIND,
-    G_EXTRA,
     G_EXTRAS,
     HI,
     K_FRAME,
-    K_LEXEME,
-    L_COUNTED,
-    L_GOES_ON,
-    L_LEAST,
-    L_MAX,
-    L_MIN,
-    L_SHAPE,
     L_SKIN,
-    LEAVE,
-    LEVEL,
     LO,
-    LONG_SIZE,
-    LOOSE,
     LOOSE_END,
     MANY_SETS,
-    NEED_CONFIGS,
-    NEED_MASK,
-    NEED_NODES,
-    NEED_TEXT,
-    NEWLINES,
     NODE,
     NOTHING,
-    O_ALL_LABELS,
     OK,
     PARENT,
     Q_FROM,
@@ -97,37 +55,19 @@ from .layout import (
     Q_TARGETS,
     Q_TO,
     R_REGS,
-    REACH,
-    REFUSED,
-    S_BASE,
-    S_LEVEL,
-    S_NEWLINES,
     SET_LISTS,
     SHAPE_NONE,
-    SKIN_JSON,
     SKIN_RAW,
-    SOFT,
-    SPACE_ROWS,
-    STATE,
-    SYMBOL,
     TEXT,
-    TIGHT,
-    UNCOUNTED,
     X_BYTES,
     X_NEXT,
 )
-from .lexemes import allocate, bit, follow, matched, word_byte
-from .lookahead import BEYOND_ASCII, IN_JSON, alone, known_loops, loop_of, next_bytes_of, next_of_words, stays
+from .lexemes import allocate, bit, matched, word_byte
+from .lookahead import BEYOND_ASCII, alone, loop_of, next_bytes_of, next_of_words, stays
 from .mixing import load_hash_at, mix, store_hash_at
-from .rows import in_compared, set_row
 from .steps import advance
-from .uniqueness import in_doubt
 from .views import ints, octets, view_i64
 
-# Ways to make the mask of a configuration (string_way)
-PLAIN, READY, FREE, BOUNDED, NEAR = 0, 1, 2, 3, 4
-FEW_LONGER = 24  # characters that only few tokens have
-NO_MASK = -1
 # A row of the walk's own stack: configurations from .. to, where new ones go, arena top, end of the subtree, the set that the
 # configurations are (0: not kept), whether the bytes that they can read are known, whether they are one that stays as it is
 # when it reads a loop, the loops: classes of bytes that some of them can read in any order (two ints), and how many of them;
@@ -143,26 +83,6 @@ CROWD = 4  # configurations of which nothing is foreseen
 # a word are decided anew, the mask being that of a string which is none; tokens that stay inside a string; tokens of which
 # at least one byte belongs to the lexemes themselves
 ALL, WORDS, CORRECTED, INSIDE, OWN = 0, 1, 2, 3, 4
-# A row of the history: configurations from .. to, arena top and text length before the token
-H_BEGIN, H_END, H_TOP, H_POS, H_SIZE = 0, 1, 2, 3, 4
-
-
-@kernel("M i -> v")
-def set_bit(mask, token):
-    value = 1 << (token & 31)
-    mask[token >> 5] |= value - 0x100000000 if value >= 0x80000000 else value
-
-
-@kernel("M i -> v")
-def clear_bit(mask, token):
-    value = 1 << (token & 31)
-    mask[token >> 5] &= ~(value - 0x100000000 if value >= 0x80000000 else value)
-
-
-@kernel("M -> v")
-def clear(mask):
-    for k in range(len(mask)):
-        mask[k] = 0
 
 
 @kernel("O -> b")
@@ -212,13 +132,6 @@ def look_ahead(desc, level, position, words, own):
         W[level + W_TOLD] = 1
         for k in range(8):
             W[level + W_NEXT + k] = A[A_NEXT + k]
-
-
-@kernel("M M i i -> v")
-def set_bits(mask, ids, first, last):
-    """Set the bits of the tokens ids[first:last]."""
-    for k in range(first, last):
-        set_bit(mask, ids[k])
 
 
 @kernel("O i i -> i")
@@ -420,269 +333,6 @@ def keep_level(desc, level):
     return kept
 
 
-@kernel("M M i i -> v")
-def add_row(mask, rows, row, words):
-    """OR one row of a table of masks into `mask`."""
-    base = row * words
-    for k in range(words):
-        mask[k] |= rows[base + k]
-
-
-@kernel("O i -> v")
-def settle(desc, top):
-    """Forget what a walk or a failed step appended above `top`."""
-    A = ints(desc, E_ARENA)
-    A[A_OUT], A[A_TOP] = A[A_END], top
-
-
-@kernel("O M -> i")
-def fill_mask(desc, mask):
-    """Write the mask, without stop tokens. Returns a status; on NEED_* nothing of the matcher has changed and the call is
-    repeated when it was given what it needs.
-
-    What several configurations allow together is what one of them allows. Inside JSON strings most of it is ready.
-    """
-    P, A, C = ints(desc, E_PROGRAM), ints(desc, E_ARENA), ints(desc, E_CONFIGS)
-    top, first, last = A[A_TOP], A[A_BEGIN], A[A_END]
-    A[A_NEED], A[A_STATUS] = 0, OK
-    clear(mask)
-    plain = 0
-    for c in range(first, last):
-        way = string_way(desc, P, A, C, c * CW, last - first == 1)
-        if way == PLAIN:
-            plain += 1
-        elif P[C[c * CW + STATE] + D_MASK] < 0:
-            A[A_WANTED] = C[c * CW + STATE]
-            return NEED_MASK
-    if plain == last - first:
-        if spaced_alike(P, C, first, last):
-            fill_spaced(desc, first, last, mask)
-        else:
-            aim = OWN if fill_after(desc, first, last, mask) else ALL
-            if A[A_STATUS] == OK:
-                walk(desc, E_TRIE, first, last, 0, desc[E_TRIE + 1], aim, mask)
-    else:
-        for c in range(first, last):
-            way = string_way(desc, P, A, C, c * CW, last - first == 1)
-            settle(desc, top)
-            if way == PLAIN:
-                walk(desc, E_TRIE, c, c + 1, 0, desc[E_TRIE + 1], ALL, mask)
-            else:
-                fill_string(desc, c, way, mask)
-            if A[A_STATUS] != OK:
-                break
-    for token in ints(desc, E_SYMBOLS):
-        settle(desc, top)
-        if A[A_STATUS] == OK and advance(desc, first, last, SYMBOL + token) > 0:
-            set_bit(mask, token)
-    settle(desc, top)
-    if A[A_STATUS] != OK:
-        return A[A_STATUS]
-    return NEED_NODES if A[A_NEED] > 0 else OK
-
-
-@kernel("O i i M -> b")
-def fill_after(desc, first, last, mask):
-    """Where raw lexemes may end and nothing but whitespace and one kind of frame can follow: write what can follow them.
-
-    Such frames are met again and again, after any value, so their masks are looked up and kept.
-    """
-    P, A, C = ints(desc, E_PROGRAM), ints(desc, E_ARENA), ints(desc, E_CONFIGS)
-    top, begin = A[A_TOP], A[A_OUT]
-    for c in range(first, last):
-        if A[A_COMPARES] != 0 or C[c * CW + NODE] == DONE or P[C[c * CW + NODE]] != K_LEXEME:
-            return False
-    if advance(desc, first, last, LEAVE) == 0 or A[A_STATUS] != OK or not spaced_alike(P, C, begin, A[A_OUT]):
-        settle(desc, top)
-        return False
-    key = key_of(desc, begin, A[A_OUT])
-    if key == 0 or not look_up(desc, mask, key):
-        fill_spaced(desc, begin, A[A_OUT], mask)
-        if key != 0 and A[A_STATUS] == OK and A[A_NEED] == 0:
-            keep(desc, mask, key)
-    settle(desc, top)
-    return True
-
-
-@kernel("P C i i -> b")
-def spaced_alike(P, C, first, last):
-    """Whether all configurations are frames in the same whitespace run, of which no short token reaches the bound."""
-    row = first * CW
-    for c in range(first, last):
-        mine = c * CW
-        node, state = C[mine + NODE], C[mine + STATE]
-        if node == DONE or P[node] != K_FRAME:
-            return False
-        newlines = P[state + S_NEWLINES]
-        room = P[state + S_BASE] + P[state + S_LEVEL] * C[mine + LEVEL] - C[mine + BLANKS]
-        if newlines < 0 or newlines >= SPACE_ROWS or newlines < C[mine + NEWLINES] or room < SOFT:
-            return False
-        other = C[row + STATE]
-        if newlines != P[other + S_NEWLINES] or C[mine + NEWLINES] != C[row + NEWLINES]:
-            return False
-        if room != P[other + S_BASE] + P[other + S_LEVEL] * C[row + LEVEL] - C[row + BLANKS]:
-            return False
-    return True
-
-
-@kernel("O i i M -> v")
-def fill_spaced(desc, first, last, mask):
-    """Write the mask of frames in the same whitespace run: what a token says after the blanks that it begins with is walked
-    once for all tokens that say it."""
-    P, C = ints(desc, E_PROGRAM), ints(desc, E_CONFIGS)
-    words, rows, long = desc[E_WORDS], ints(desc, E_SPACES), ints(desc, E_LONG)
-    row = first * CW
-    state = C[row + STATE]
-    newlines = P[state + S_NEWLINES] - C[row + NEWLINES]
-    room = P[state + S_BASE] + P[state + S_LEVEL] * C[row + LEVEL] - C[row + BLANKS]
-    walk(desc, E_LEAN, first, last, 0, desc[E_LEAN + 1], ALL, mask)
-    more, only, rest = newlines * words, (newlines + SPACE_ROWS) * words, 2 * SPACE_ROWS * words
-    for k in range(words):
-        mask[k] = mask[k] & (rows[more + k] | rows[rest + k]) | rows[only + k]
-    for k in range(0, len(long), LONG_SIZE):
-        token = long[k]
-        if long[k + 1] > newlines or long[k + 2] > room:
-            clear_bit(mask, token)
-        elif long[k + 3] != 0:
-            set_bit(mask, token)
-
-
-@kernel("O P A C i b -> i")
-def string_way(desc, P, A, C, row, alone):
-    """How the mask of a configuration is made.
-
-    PLAIN    by a walk over all tokens
-    READY    the tokens that stay inside the string are ready; those with a quote are walked
-    FREE     the same in a string that may be anything; what follows its end does not depend on the rest of its content,
-             so the tokens that end it are looked at by what follows the quote only
-    BOUNDED  as READY, where a length bound alone may end the string: with the tokens of so many characters at most
-    NEAR     as BOUNDED, where the automaton may need some characters more: the few tokens that leave no room for these are
-             tried one by one
-    Where the string may also spell a word of the lexeme, or a key that is taken, some tokens are decided anew; this takes
-    tokens back, so the configuration must be `alone` in the mask.
-    """
-    node = C[row + NODE]
-    if node == DONE or P[node] != K_LEXEME or P[node + L_SKIN] != SKIN_JSON or C[row + ESC] != 0:
-        return PLAIN
-    state = C[row + STATE]
-    if state < 0 or P[state + D_MASK] == NO_MASK:
-        return PLAIN
-    anything = P[state + D_WORDS] == D_EVERYTHING and P[state + D_LABEL] >= 0
-    words_left = C[row + LO] < C[row + HI]
-    if not alone and C[row + TEXT] >= 0 and P[state + D_WORDS] >= 0:
-        return PLAIN
-    counted, most = P[node + L_COUNTED], P[node + L_MAX]
-    if C[row + TEXT] >= 0 and A[A[C[row + PARENT] + R_REGS] + G_EXTRA] != P[P[node + L_SHAPE] + O_ALL_LABELS]:
-        return PLAIN  # only keys of some labels
-    compared = in_compared(A, C[row + PARENT])
-    doubt = in_doubt(P, A, C, octets(desc, E_TEXT), row) if compared else 0
-    if doubt == 2:
-        return PLAIN
-    if doubt == 1:
-        endless = anything and (counted == UNCOUNTED or (counted == LOOSE and most < 0))
-        if not endless and not (anything and counted == LOOSE and most - C[row + CHARS] > 2 * REACH):
-            return PLAIN
-        if C[row + TEXT] >= 0:
-            return PLAIN
-    if counted != UNCOUNTED:
-        if words_left or counted == TIGHT or desc[E_LONG_TAILS] > 1:
-            return PLAIN
-        if counted == LOOSE:
-            return READY if most < 0 else BOUNDED
-        # far from its bounds no token can tell
-        least = P[node + L_MIN]
-        enough = C[row + CHARS] >= least or P[node + L_GOES_ON] != 0
-        if not enough:
-            return PLAIN
-        if most < 0 or most - C[row + CHARS] > 2 * REACH:
-            return READY
-        return NEAR if most - C[row + CHARS] - P[node + L_LEAST] >= FEW_LONGER else PLAIN
-    if not anything or compared:
-        return READY
-    if C[row + TEXT] >= 0 and (desc[E_LONG_TAILS] != 0 or not alone or is_taken(P, A, C, octets(desc, E_TEXT), row)):
-        return READY  # a key that must not repeat an additional one
-    return FREE if alone or not words_left else READY
-
-
-@kernel("O i i M -> v")
-def fill_string(desc, c, way, mask):
-    """Add to `mask` what configuration number `c`, inside a JSON string, allows."""
-    P, A, C = ints(desc, E_PROGRAM), ints(desc, E_ARENA), ints(desc, E_CONFIGS)
-    row, words = c * CW, desc[E_WORDS]
-    node, state = C[row + NODE], C[row + STATE]
-    if way == BOUNDED:
-        rows = desc[E_LENGTHS + 1] // words
-        left = min(P[node + L_MAX] - C[row + CHARS], rows - 1)
-        inside, short = P[state + D_MASK] * words, left * words
-        masks, lengths = ints(desc, E_MASKS), ints(desc, E_LENGTHS)
-        for k in range(words):
-            mask[k] |= masks[inside + k] & lengths[short + k]
-    elif way == NEAR:
-        fill_near(desc, c, mask)
-        if A[A_STATUS] != OK:
-            return
-    else:
-        add_row(mask, ints(desc, E_MASKS), P[state + D_MASK], words)
-    if way == FREE:
-        end_string(desc, c, mask)
-    else:
-        # exact for all tokens with a quote, whether they end the string or spell a quote inside
-        walk(desc, E_QUOTED, c, c + 1, 0, desc[E_QUOTED + 1], ALL, mask)
-    if A[A_STATUS] == OK and (C[row + LO] < C[row + HI] or is_like_taken(P, A, C, octets(desc, E_TEXT), row, A[A_POS])):
-        finite = C[row + TEXT] >= 0 and P[state + D_WORDS] >= 0
-        A[A_OUT] = A[A_END]
-        walk(desc, E_TRIE, c, c + 1, 0, desc[E_TRIE + 1], CORRECTED if way == FREE or finite else WORDS, mask)
-
-
-@kernel("O i M -> v")
-def fill_near(desc, c, mask):
-    """Add the tokens that stay inside the string of configuration `c` and leave room for what its automaton still needs."""
-    P, A, C = ints(desc, E_PROGRAM), ints(desc, E_ARENA), ints(desc, E_CONFIGS)
-    row, words = c * CW, desc[E_WORDS]
-    node, rows = C[row + NODE], desc[E_LENGTHS + 1] // desc[E_WORDS]
-    left = P[node + L_MAX] - C[row + CHARS]
-    inside = P[C[row + STATE] + D_MASK] * words
-    sure, most = min(left - P[node + L_LEAST], rows - 1) * words, min(left, rows - 1) * words
-    masks, lengths = ints(desc, E_MASKS), ints(desc, E_LENGTHS)
-    flat, offsets = octets(desc, E_FLAT), view_i64(desc[E_OFFSETS], desc[E_OFFSETS + 1])
-    top, need = A[A_TOP], A[A_NEED]
-    for k in range(words):
-        mask[k] |= masks[inside + k] & lengths[sure + k]
-        doubt = masks[inside + k] & lengths[most + k] & ~lengths[sure + k] & ~mask[k]
-        if doubt == 0 or need > 0:  # where nodes are needed first, the mask is made again
-            continue
-        for b in range(32):
-            if (doubt >> b) & 1 != 0:
-                token = 32 * k + b
-                status, _, _ = read_input(desc, flat, offsets[token], offsets[token + 1], -1)
-                settle(desc, top)
-                if status == OK:
-                    set_bit(mask, token)
-                elif status != REFUSED:
-                    A[A_STATUS] = status
-                    return
-
-
-@kernel("O i M -> v")
-def end_string(desc, c, mask):
-    """Add the tokens that end the string of configuration `c`, none of its words being spelled: the same tails for all."""
-    A, C, T = ints(desc, E_ARENA), ints(desc, E_CONFIGS), octets(desc, E_TEXT)
-    first, base = A[A_END], A[A_POS]
-    if (first + 1) * CW > len(C):
-        A[A_STATUS] = NEED_CONFIGS
-        return
-    for k in range(CW):
-        C[first * CW + k] = C[c * CW + k]
-    C[first * CW + LO] = C[first * CW + HI] = C[first * CW + DEPTH] = 0
-    A[A_OUT] = first + 1
-    T[base] = 34
-    if advance(desc, first, first + 1, 34) > 0 and A[A_STATUS] == OK:
-        add_row(mask, ints(desc, E_CLOSERS), 0, desc[E_WORDS])
-        A[A_POS] = base + 1
-        walk(desc, E_TAILS, first + 1, A[A_OUT], 0, desc[E_TAILS + 1], ALL, mask)
-        A[A_POS] = base
-
-
 @kernel("P A C T i i -> b")
 def is_like_taken(P, A, C, T, row, end):
     """Whether some additional key that was emitted starts with the content, up to text position `end`, of a key."""
@@ -715,200 +365,3 @@ def spells_word(P, A, C, T, row):
     if C[row + LO] < C[row + HI] and word_byte(P, C[row + NODE], C[row + LO], C[row + DEPTH]) < 0:
         return True
     return is_taken(P, A, C, T, row)
-
-
-@kernel("O M i i -> i")
-def fill_inside(desc, mask, node, state):
-    """Write the tokens that the JSON string lexeme `node` can read from `state` of an automaton without ending.
-
-    Plain content only moves the automaton, so it is followed here; what a backslash starts is walked as ever.
-    """
-    P, A, C, W = ints(desc, E_PROGRAM), ints(desc, E_ARENA), ints(desc, E_CONFIGS), ints(desc, E_WALK)
-    byte, end = octets(desc, E_TRIE), ints(desc, E_TRIE + 2)
-    id_start, ids = ints(desc, E_TRIE + 4), ints(desc, E_TRIE + 6)
-    top, base, row, n = A[A_TOP], A[A_POS], A[A_END], len(byte)
-    A[A_NEED], A[A_STATUS] = 0, OK
-    if (row + 2) * CW > len(C) or not room_for_walk(desc):
-        return NEED_TEXT
-    clear(mask)
-    classes = view_i64(desc[E_TRIE + 8], desc[E_TRIE + 9])
-    # rows of the stack: state, end of the subtree, loops
-    W[W_FROM], W[W_END] = state, n
-    store_hash_at(W, W_LOOPS, known_loops(P, A, state) & IN_JSON)
-    level = k = 0
-    while k < n:
-        while k >= W[level + W_END]:
-            level -= W_SIZE
-        if classes[k] & ~load_hash_at(W, level + W_LOOPS) == 0:
-            set_bits(mask, ids, id_start[k], id_start[end[k]])
-            k = end[k]
-            continue
-        if byte[k] == 92:
-            set_row(C, row * CW, node, W[level + W_FROM], -1, -1, 0)
-            A[A_OUT], A[A_POS] = row + 1, base + level // W_SIZE
-            A[A_WALK] = level + W_SIZE
-            walk(desc, E_TRIE, row, row + 1, k, end[k], INSIDE, mask)
-            A[A_WALK] = 0
-            if A[A_STATUS] != OK:
-                break
-            k = end[k]
-            continue
-        target = follow(P, W[level + W_FROM], byte[k]) if byte[k] >= 32 and byte[k] != 34 else -1
-        if target < 0:
-            k = end[k]
-            continue
-        for j in range(id_start[k], id_start[k + 1]):
-            set_bit(mask, ids[j])
-        if end[k] > k + 1:
-            level += W_SIZE
-            W[level + W_FROM], W[level + W_END] = target, end[k]
-            store_hash_at(W, level + W_LOOPS, known_loops(P, A, target) & IN_JSON)
-        k += 1
-    A[A_POS] = base
-    settle(desc, top)
-    return A[A_STATUS]
-
-
-@kernel("O i i M -> i")
-def find_ends(desc, node, state, ends):
-    """Nodes of the trie of tokens with a quote at which a JSON string ends that follows an automaton from `state`, into
-    `ends`; how many, or -1 - status."""
-    A, C, W, T = ints(desc, E_ARENA), ints(desc, E_CONFIGS), ints(desc, E_WALK), octets(desc, E_TEXT)
-    byte, end = octets(desc, E_QUOTED), ints(desc, E_QUOTED + 2)
-    top, first, base, n, count = A[A_TOP], A[A_END], A[A_POS], len(byte), 0
-    A[A_NEED], A[A_STATUS] = 0, OK
-    if (first + 1) * CW > len(C) or not room_for_walk(desc):
-        return -1 - NEED_TEXT
-    set_row(C, first * CW, node, state, -1, -1, 0)
-    A[A_OUT] = first + 1
-    set_level(desc, 0, first, first + 1, n)
-    level = k = 0
-    while k < n:
-        while k >= W[level + W_END]:
-            level -= W_SIZE
-        out = W[level + W_OUT]
-        A[A_OUT], A[A_TOP], A[A_POS] = out, W[level + W_TOP], base + level // W_SIZE
-        T[A[A_POS]] = byte[k]
-        found = advance(desc, W[level + W_FROM], W[level + W_TO], byte[k])
-        if A[A_STATUS] != OK:
-            break
-        if found > 0 and C[out * CW + NODE] == DONE:
-            ends[count] = k
-            count += 1
-            found = 0
-        if found == 0 or end[k] == k + 1:
-            k = end[k]
-            continue
-        level += W_SIZE
-        set_level(desc, level, out, A[A_OUT], end[k])
-        k += 1
-    A[A_POS] = base
-    settle(desc, top)
-    return count if A[A_STATUS] == OK else -1 - A[A_STATUS]
-
-
-@kernel("O T i i i -> iii")
-def read_input(desc, data, start, stop, token):
-    """Read data[start:stop], or the symbol of a token (-1: none) in the place of one byte, from the current configurations:
-    (status, first, last), the new ones being first..last-1.
-
-    Only what lies above the matcher's own state is written.
-    """
-    A, T = ints(desc, E_ARENA), octets(desc, E_TEXT)
-    A[A_NEED], A[A_STATUS] = 0, OK
-    first, last, base = A[A_BEGIN], A[A_END], A[A_POS]
-    if base + (stop - start) >= len(T):
-        return NEED_TEXT, 0, 0
-    A[A_OUT] = last
-    status = OK
-    for k in range(start, stop):
-        position = base + k - start
-        byte = SYMBOL + token if token >= 0 else int(data[k])
-        T[position] = byte & 255
-        A[A_POS] = position
-        out = A[A_OUT]
-        found = advance(desc, first, last, byte)
-        status = A[A_STATUS]
-        if status == OK and A[A_NEED] > 0:
-            status = NEED_NODES
-        if status == OK and found == 0:
-            status = REFUSED
-        if status != OK:
-            break
-        first, last = out, A[A_OUT]
-    A[A_POS] = base
-    return status, first, last
-
-
-@kernel("O T i i i b -> i")
-def accept_input(desc, data, start, stop, token, commit):
-    """Read input (see read_input) as one step of the history; with `commit` false only find out. Returns a status."""
-    A, C, H = ints(desc, E_ARENA), ints(desc, E_CONFIGS), ints(desc, E_HISTORY)
-    top, h = A[A_TOP], A[A_TOKENS] * H_SIZE
-    if h + H_SIZE > len(H):
-        return NEED_TEXT
-    status, first, last = read_input(desc, data, start, stop, token)
-    if status != OK or not commit:
-        settle(desc, top)
-        return status
-    begin = A[A_END]
-    H[h + H_BEGIN], H[h + H_END], H[h + H_TOP], H[h + H_POS] = A[A_BEGIN], begin, top, A[A_POS]
-    if first != begin:
-        for k in range((last - first) * CW):
-            C[begin * CW + k] = C[first * CW + k]
-    A[A_BEGIN], A[A_END], A[A_OUT] = begin, begin + last - first, begin + last - first
-    A[A_POS] += stop - start
-    A[A_TOKENS] += 1
-    return OK
-
-
-@kernel("O i -> v")
-def undo(desc, count):
-    """Take back the last `count` steps; they must exist."""
-    A, H = ints(desc, E_ARENA), ints(desc, E_HISTORY)
-    tokens = A[A_TOKENS] - count
-    h = tokens * H_SIZE
-    A[A_BEGIN], A[A_END], A[A_TOP], A[A_POS] = H[h + H_BEGIN], H[h + H_END], H[h + H_TOP], H[h + H_POS]
-    A[A_OUT], A[A_TOKENS] = A[A_END], tokens
-
-
-@kernel("O -> b")
-def accepting(desc):
-    """Whether the output may end here."""
-    A = ints(desc, E_ARENA)
-    top = A[A_TOP]
-    A[A_STATUS] = OK
-    found = advance(desc, A[A_BEGIN], A[A_END], END)
-    settle(desc, top)
-    return found > 0
-
-
-@kernel("O -> ii")
-def only_byte(desc):
-    """(status, byte): the one byte that can come next, or -1 when there are none or several."""
-    A, T = ints(desc, E_ARENA), octets(desc, E_TEXT)
-    top, only = A[A_TOP], -1
-    A[A_NEED], A[A_STATUS] = 0, OK
-    if A[A_POS] >= len(T):
-        return NEED_TEXT, -1
-    for byte in range(256):
-        A[A_OUT], A[A_TOP] = A[A_END], top
-        T[A[A_POS]] = byte
-        found = advance(desc, A[A_BEGIN], A[A_END], byte)
-        if A[A_STATUS] != OK:
-            break
-        if found > 0:
-            if only >= 0:
-                only = -1
-                break
-            only = byte
-    for token in ints(desc, E_SYMBOLS):
-        settle(desc, top)
-        if A[A_STATUS] == OK and advance(desc, A[A_BEGIN], A[A_END], SYMBOL + token) > 0:
-            only = -1
-    settle(desc, top)
-    if A[A_STATUS] != OK:
-        return A[A_STATUS], -1
-    if A[A_NEED] > 0:
-        return NEED_NODES, -1
-    return OK, only
