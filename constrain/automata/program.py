@@ -95,6 +95,7 @@ class Program:
         if not self.heap[stub + at.T_BUILT]:
             address = self.node(self._stubs[self.heap[stub + at.T_INDEX]])
             self.heap[stub + at.T_BUILT] = address
+            self.heap[stub + at.N_FIRST] = self.heap[address + at.N_FIRST]  # of a lazy node it was any byte
 
     # Nodes -------------------------------------------------------------------------------------------------------------
 
