@@ -3,9 +3,9 @@
     python benchmarks/report.py --out docs/benchmarks/report.md
     python benchmarks/report.py --data cases.jsonl.xz --tokenizer tokenizer.json --eos '<|eot_id|>' --out FILE
 
-Without data the bundled examples are used. Without a tokenizer one is trained on the spot (trained.py); where the package
-tokenizers is not installed, every byte is a token. Other engines take part where they are installed, and plots need
-matplotlib.
+Without data the bundled examples are used. Without a tokenizer one is trained on the spot (trained.py); where the
+package tokenizers is not installed, every byte is a token. Other engines take part where they are installed, and plots
+need matplotlib.
 """
 
 from __future__ import annotations
@@ -92,14 +92,17 @@ def environment() -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
 
 
-def sections(data: list[str], tokenizer: list[str], engines: list[str]) -> list[Section]:
+def sections(options: argparse.Namespace, tokenizer: list[str], engines: list[str]) -> list[Section]:
+    data = [options.data, "--every", str(options.every)] if options.data else []
     both = [*data, *tokenizer]
+    fewer = [options.data, "--every", str(4 * options.every), *tokenizer] if options.data else tokenizer
+    judged = ["--engines", ",".join(engines), *(["--skip", options.skip] if options.skip else [])]
     return [
-        Section("Coverage and speed", "maskbench.py", [*both, "--engines", ",".join(engines)], 0.32, quantiles),
-        Section("Where the time goes", "breakdown.py", both),
+        Section("Coverage and speed", "maskbench.py", [*both, *judged], 0.32, quantiles),
+        Section("Where the time goes", "breakdown.py", fewer),
         Section("Growth", "growth.py", [*tokenizer, "--rounds", "2", "--limit", "8", "--brief"], 0.3, growth),
-        Section("Batches and threads", "batches.py", both, 0, batches),
-        Section("Memory", "memory.py", both),
+        Section("Batches and threads", "batches.py", [*both, "--rounds", "3"], 0, batches),
+        Section("Memory", "memory.py", fewer),
         Section("Cold start", "coldstart.py", [*tokenizer, "--runs", "3"]),
         Section("Random walks", "walks.py", both, 0.04),
         Section("Against the reference interpreter", "oracle.py", [*both, "--states", "1000000"], 0.04),
@@ -142,9 +145,10 @@ def some_tokenizer(options: argparse.Namespace) -> list[str]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", help="cases, jsonl or jsonl.xz")
-    parser.add_argument("--every", default="45", help="only every so many cases of the data")
+    parser.add_argument("--every", type=int, default=45, help="only every so many cases of the data")
     parser.add_argument("--tokenizer", help="tokenizer.json")
     parser.add_argument("--eos", help="text of the token that ends the output")
+    parser.add_argument("--skip", help="tests that are not judged, as maskbench.py takes them")
     parser.add_argument("--engines", help="comma-separated; default: all that are installed")
     parser.add_argument("--seconds", type=float, default=300, help="for the whole report, roughly")
     parser.add_argument("--only", help="comma-separated scripts without .py; default: all")
@@ -157,7 +161,6 @@ def main() -> None:
     engines = options.engines.split(",") if options.engines else usable(bool(tokenizer))
     if unknown := set(engines) - set(ENGINES):
         parser.error(f"unknown engines: {', '.join(sorted(unknown))}")
-    data = [options.data, "--every", options.every] if options.data else []
     lines = [
         "# Benchmarks",
         "",
@@ -166,7 +169,7 @@ def main() -> None:
     ]
     options.out.parent.mkdir(parents=True, exist_ok=True)
     wanted = options.only.split(",") if options.only else None
-    for section in sections(data, tokenizer, engines):
+    for section in sections(options, tokenizer, engines):
         if wanted is None or section.script.removesuffix(".py") in wanted:
             lines += ["", f"## {section.title}", "", f"`benchmarks/{section.script}`", ""]
             lines += run(section, options.seconds, options.out)
