@@ -6,8 +6,8 @@ generated is valid, and the text here says what is left out:
 
     date-time, time   RFC 3339, with the calendar; a leap second only where it is 23:59:60 in UTC, and there only with
                       offsets of whole and half hours
-    hostname          RFC 1123; from draft 7 on without labels that have "--" in their third place: they stand for
-                      Punycode, whose validity only decoding can tell
+    hostname          RFC 1123; from draft 7 on labels that have "--" in their third place stand for Punycode, whose
+                      validity only decoding can tell: of these those of `a_labels`
     idn-hostname      host names as above, and those with letters beyond ASCII of `idn`
     regex             ECMA-262 with the u flag (see `expressions`)
     email, idn-email  RFC 5321 and 6531; local part of at most 64 characters, 33 where it has escapes
@@ -21,7 +21,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from .._limits import Limits
-from . import idn
+from . import a_labels, idn
 from .dfa import DFA
 from .expressions import regular_expression
 from .parser import parse
@@ -32,6 +32,8 @@ __all__ = ["FORMATS", "MOST", "format_language", "format_parts"]
 
 _LDH = "[A-Za-z0-9]"
 _LABEL = f"{_LDH}(?:[A-Za-z0-9-]{{0,61}}{_LDH})?"
+_PLAIN = f"(?!..--){_LABEL}"
+_PLAIN_TWO_WAYS = f"(?![0-9]){_PLAIN}"
 _HEX = "[0-9A-Fa-f]"
 _OCTET = "(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])"
 _IPV4 = rf"{_OCTET}(?:\.{_OCTET}){{3}}"
@@ -149,7 +151,7 @@ _PARTS: dict[str, _Part] = {
     "duration": _Part(_duration),  # RFC 3339, appendix A
     "email": _Part(lambda: _email("", _names(_LABEL)), True),
     "idn-email": _Part(lambda: _email(r"\u0080-\u{10FFFF}", _names(_LOOSE_LABEL)), True),
-    "hostname": _Part(lambda: _names(f"(?!..--){_LABEL}")),
+    "hostname": _Part(lambda: a_labels.host_names(_PLAIN, _PLAIN_TWO_WAYS, _LIMITS, "format:hostname"), True),
     "hostname-1123": _Part(lambda: _names(_LABEL)),
     "idn-alphabetic": _Part(lambda: idn.alphabetic(_LIMITS.max_states, "format:idn-alphabetic")),
     "idn-unicode": _Part(idn.unicode_pattern, True),

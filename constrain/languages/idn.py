@@ -25,7 +25,7 @@ from .derivatives import CharAutomaton
 from .dfa import DFA
 from .utf8 import to_bytes
 
-__all__ = ["alphabetic", "unicode_pattern"]
+__all__ = ["CYRILLIC", "GREEK", "LATIN", "alphabetic", "unicode_pattern"]
 
 _DIGITS: CharSet = ((0x30, 0x39),)
 _SMALL: CharSet = ((0x61, 0x7A),)
@@ -33,15 +33,15 @@ _CAPITALS: CharSet = ((0x41, 0x5A),)
 _HYPHEN: CharSet = ((0x2D, 0x2D),)
 _STOPS: CharSet = ((0x2E, 0x2E), (0x3002, 0x3002), (0xFF0E, 0xFF0E), (0xFF61, 0xFF61))
 
-_LATIN = "ßàáâãäåæçèéêëìíîïðñòóôõöøùúûüýþÿāăąćĉċčďđēĕėęěĝğġģĥħĩīĭįıĵķĸĺļľłńņňŋōŏőœŕŗřśŝşšţťŧũūŭůűųŵŷźżž"
-_GREEK = "άέήίΰαβγδεζηθικλμνξοπρςστυφχψωϊϋόύώ"
-_CYRILLIC = "абвгдежзийклмнопрстуфхцчшщъыьэюяѐёђѓєѕіїјљњћќѝўџ"
+LATIN = "ßàáâãäåæçèéêëìíîïðñòóôõöøùúûüýþÿāăąćĉċčďđēĕėęěĝğġģĥħĩīĭįıĵķĸĺļľłńņňŋōŏőœŕŗřśŝşšţťŧũūŭůűųŵŷźżž"
+GREEK = "άέήίΰαβγδεζηθικλμνξοπρςστυφχψωϊϋόύώ"
+CYRILLIC = "абвгдежзийклмнопрстуфхцчшщъыьэюяѐёђѓєѕіїјљњћќѝўџ"
 _WEIGHT = 56
 
 
 def alphabetic(max_states: int, name: str) -> DFA:
     """Host names in the Latin, Greek and Cyrillic alphabets (see the module text)."""
-    scripts = [make((ord(c), ord(c)) for c in letters) for letters in (_LATIN, _GREEK, _CYRILLIC)]
+    scripts = [make((ord(c), ord(c)) for c in letters) for letters in (LATIN, GREEK, CYRILLIC)]
     classes = [union(_DIGITS, _SMALL), _CAPITALS, _HYPHEN, _STOPS, *scripts]
     classes.append(complement(union(*classes, (SURROGATES,))))
     ranges = sorted((low, high, number) for number, members in enumerate(classes) for low, high in members)

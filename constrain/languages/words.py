@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import lru_cache
 from random import Random
+from typing import TypeAlias
 
 import numpy as np
 
@@ -13,8 +14,10 @@ from .._limits import Limits
 from .dfa import DFA
 from .utf8 import EMPTY_LANGUAGE, finish
 
-__all__ = ["count_words", "distances", "from_words", "sample", "shortest_word", "words"]
+__all__ = ["Node", "count_words", "distances", "from_nodes", "from_words", "sample", "shortest_word", "words"]
 
+Node: TypeAlias = tuple[bool, dict[int, int]]
+"""(accepting, byte -> number of a node)"""
 _WANDER = 24
 """Steps after which a random word heads for acceptance."""
 
@@ -27,8 +30,8 @@ def from_words(members: Iterable[bytes], limits: Limits | None = None, name: str
         return EMPTY_LANGUAGE
     # Words come in order, so a node is complete when the next word leaves it; equal nodes are then shared (Daciuk).
     register: dict[tuple[object, ...], int] = {}
-    finished: list[tuple[bool, dict[int, int]]] = []
-    path: list[tuple[bool, dict[int, int]]] = [(False, {})]
+    finished: list[Node] = []
+    path: list[Node] = [(False, {})]
     previous = b""
 
     def close(down_to: int) -> None:
@@ -53,15 +56,20 @@ def from_words(members: Iterable[bytes], limits: Limits | None = None, name: str
         previous = word
     close(0)
     finished.append(path[0])
-    used = sorted({byte for _, edges in finished for byte in edges})
+    return from_nodes(finished, len(finished) - 1, name)
+
+
+def from_nodes(nodes: list[Node], root: int, name: str | None = None) -> DFA:
+    """The DFA of an acyclic automaton: each node comes behind those it leads to, and `root` reaches all before it."""
+    nodes = nodes[: root + 1]
+    used = sorted({byte for _, edges in nodes for byte in edges})
     classes = np.full(256, len(used), np.uint8) if len(used) < 256 else np.zeros(256, np.uint8)
     classes[used] = np.arange(len(used), dtype=np.uint8)
-    last = len(finished) - 1
-    table = np.full((len(finished), min(len(used) + 1, 256)), -1, np.int32)
-    for number, (_, edges) in enumerate(finished):
+    table = np.full((len(nodes), min(len(used) + 1, 256)), -1, np.int32)
+    for number, (_, edges) in enumerate(nodes):
         for byte, target in edges.items():
-            table[last - number, classes[byte]] = last - target
-    labels = np.array([0 if final else -1 for final, _ in reversed(finished)], np.int32)
+            table[root - number, classes[byte]] = root - target
+    labels = np.array([0 if accepting else -1 for accepting, _ in reversed(nodes)], np.int32)
     return finish(classes, table, labels, name)
 
 
