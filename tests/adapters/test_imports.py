@@ -12,7 +12,10 @@ import pytest
 @pytest.mark.parametrize(
     ("broken", "said"),
     [
-        ({"torch": None, "transformers": "LogitsProcessor = object"}, ["'torch'", "pip install 'constrain-decoding[hf]'"]),
+        (
+            {"torch": None, "transformers": "LogitsProcessor = object"},
+            ["'torch'", "pip install 'constrain-decoding[hf]'"],
+        ),
         ({"torch": "", "transformers": None}, ["'transformers'", "pip install"]),
         ({"torch": "", "transformers": "raise ImportError('libfoo.so: no such file')"}, ["libfoo.so: no such file"]),
         ({"torch": "", "transformers": "Processor = 1"}, ["cannot import name 'LogitsProcessor'"]),
