@@ -99,7 +99,7 @@ def sections(options: argparse.Namespace, tokenizer: list[str], engines: list[st
     judged = ["--engines", ",".join(engines), *(["--skip", options.skip] if options.skip else [])]
     return [
         Section("Coverage and speed", "maskbench.py", [*both, *judged], 0.32, quantiles),
-        Section("Where the time goes", "breakdown.py", fewer),
+        Section("Where the time goes", "breakdown.py", both),
         Section("Growth", "growth.py", [*tokenizer, "--rounds", "2", "--limit", "8", "--brief"], 0.3, growth),
         Section("Batches and threads", "batches.py", [*both, "--rounds", "3"], 0, batches),
         Section("Memory", "memory.py", fewer),
