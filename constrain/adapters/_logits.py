@@ -66,7 +66,7 @@ def on_host(array: Any) -> NDArray[Any]:
     if isinstance(array, np.ndarray):
         return array
     if _library(array) == "torch":
-        return np.asarray(array.detach().cpu().numpy())
+        return np.asarray((array if array.is_cpu and not array.requires_grad else array.detach().cpu()).numpy())
     return np.array(array, copy=False)
 
 

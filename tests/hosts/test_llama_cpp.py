@@ -46,11 +46,11 @@ def answer(llm, processor, **options):
 
 
 def test_the_vocabulary_is_that_of_the_host(llm):
-    """Bytes of every token that the host spells."""
+    """Bytes of tokens as the host spells them, which has room for 32."""
     vocabulary = vocabulary_of(llm)
     for token in range(0, vocabulary.n_tokens, 7):
         spelled = vocabulary.token_bytes(token)
-        if spelled:
+        if spelled and len(spelled) <= 32:
             assert llm.detokenize([token], prev_tokens=[1]) == spelled
     assert llm.token_eos() in vocabulary.eos_token_ids
 
