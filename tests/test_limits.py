@@ -124,11 +124,11 @@ HOSTILE: dict[str, Any] = {
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_schemas_end_soon(name: str) -> None:
-    start = time.monotonic()
+    start = time.thread_time()
     limits = Limits(max_seconds=0.4, max_states=5000)
     with contextlib.suppress(LimitError, SchemaError, UnsatisfiableError):
         compile_schema(HOSTILE[name], limits=limits)
-    assert time.monotonic() - start < 4  # what is between two looks at the clock, on a busy machine
+    assert time.thread_time() - start < 4  # what is between two looks at the clock
 
 
 def test_patterns_and_explanations_have_the_limit_too() -> None:

@@ -40,10 +40,10 @@ _TYPES = ("null", "boolean", "string", "number", "array", "object")
 
 
 def contradiction(normaliser: Normaliser, goal: Goal) -> tuple[str, str]:
-    """(pointer, reason) for a goal without a value. The search for the smallest clash ends after a third of a second;
-    then more keywords are named than would have to be.
+    """(pointer, reason) for a goal without a value. The search for the smallest clash ends after a third of a second of
+    this thread's processor time; then more keywords are named than would have to be, or none where they are many.
     """
-    return _explained(normaliser, goal, time.monotonic() + _SECONDS, into_branches=True)
+    return _explained(normaliser, goal, time.thread_time() + _SECONDS, into_branches=True)
 
 
 def _explained(normaliser: Normaliser, goal: Goal, deadline: float, into_branches: bool) -> tuple[str, str]:
@@ -221,7 +221,7 @@ class _Search:
         return parts
 
     def _try(self, taken: list[_Part]) -> None:
-        if time.monotonic() > self.deadline:
+        if time.thread_time() > self.deadline:
             return
         for part in taken:
             part.remove()

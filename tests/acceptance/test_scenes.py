@@ -284,7 +284,7 @@ def test_probabilities_are_those_of_the_allowed_tokens():
 
 
 def test_patterns_and_lists_that_explode_are_bounded():
-    start = time.perf_counter()
+    start = time.thread_time()
     limits = constrain.Limits(max_seconds=2, max_states=20_000)
     with pytest.raises(constrain.LimitError):
         constrain.compile_regex("[ab]*a[ab]{18}", limits=limits)
@@ -292,7 +292,7 @@ def test_patterns_and_lists_that_explode_are_bounded():
     for _ in range(4):
         lists = {"type": "array", "items": lists, "minItems": 20, "maxItems": 30}
     constrain.compile_json_schema(lists, limits=limits)
-    assert time.perf_counter() - start < 10
+    assert time.thread_time() - start < 10
 
 
 def test_nesting_by_the_thousand():

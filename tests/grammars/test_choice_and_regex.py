@@ -39,14 +39,14 @@ class TestChoice:
 
     def test_thousands_are_quick(self) -> None:
         words = [f"option {i} of many" for i in range(20_000)]
-        start = time.perf_counter()
+        start = time.thread_time()
         grammar = compile_choice(words, VOCABULARY)
         matcher = grammar.matcher()
         assert mask(matcher) == {ord("o")}
         for byte in b"option 19999 of many":
             assert matcher.accept_token(byte)
         assert matcher.is_accepting()
-        assert time.perf_counter() - start < 5
+        assert time.thread_time() - start < 5
 
     @pytest.mark.parametrize("choices", [[], "ab", None, ["a", 1], ["\ud800"]])
     def test_what_is_no_list_of_choices(self, choices: object) -> None:
