@@ -53,11 +53,13 @@ SPACES = 1 << 0x20 | 1 << 0x09 | 1 << 0x0A | 1 << 0x0D
 class Program:
     """The encoded grammar. `heap` is the array for the kernels."""
 
-    def __init__(self, root: Node, limits: Limits, mask_slot: Callable[[DFA, int], int]) -> None:
+    def __init__(self, limits: Limits, mask_slot: Callable[[DFA, int], int]) -> None:
         self.heap: NDArray[np.int32] = np.zeros(4096, np.int32)
         self.limits = limits
         self.number = next(_numbers)
         """Tells the grammars of a process apart, in the keys of cached masks."""
+        self.entry = 0, 0
+        """(frame, state) of the first configuration: a frame that calls the root node and ends."""
         self._mask_slot = mask_slot
         self._top = 1
         self._stubs: list[Node] = []
@@ -74,17 +76,35 @@ class Program:
         """How many decision diagrams are encoded."""
         self.state_numbers: dict[int, int] = {}
         """Of states of layouts, by their addresses."""
-        """Frames of arrays without equal items, by address."""
         self.dfa_states: dict[int, tuple[DFA, int]] = {}
         self.probe = self._lexeme(Lexeme(skin=Skin.JSON_STRING), -1)
         """A JSON string lexeme of no language of its own: a row of it may stand in any state of any automaton."""
-        self.entry = self._entry(root)
-        """(frame, state) of the first configuration: a frame that calls the root node and ends."""
 
-    def _entry(self, root: Node) -> tuple[int, int]:
+    def begin(self, root: Node) -> None:
+        """Encode the frame that calls the root."""
         call = Call(Select.NODE, 1, root)
         frame = self.node(Frame(Layout((LayoutState(calls=(call,)), LayoutState(final=True)))))
-        return frame, int(self.heap[frame + at.F_START])
+        self.entry = frame, int(self.heap[frame + at.F_START])
+
+    def encode_all(self, nodes: Iterable[Node]) -> None:
+        """Encode nodes with all that they lead to."""
+        for node in nodes:
+            self.node(node)
+        built = 0
+        while built < len(self._stubs):
+            for address in list(self._stub_addresses.values())[built:]:
+                self.build(address)
+                built += 1
+
+    def another(self, limits: Limits) -> Program:
+        """A copy of this one, to be gone on with."""
+        other = object.__new__(Program)
+        for name, value in self.__dict__.items():
+            setattr(other, name, value.copy() if isinstance(value, (dict, list, np.ndarray)) else value)
+        other.limits, other.number = limits, next(_numbers)
+        for address, shared in self.dfa_states.items():
+            other.heap[address + at.D_MASK] = self._mask_slot(*shared)
+        return other
 
     @property
     def nbytes(self) -> int:

@@ -285,7 +285,8 @@ def walk(desc, place, first, last, node, stop, aim, mask):
                 continue
         for k in range(id_start[node], id_start[node + 1]):
             set_bit(mask, ids[k])
-        if end[node] > node + 1 and (there <= 0 or there != here):
+        # what leads back to the same set needs no level of its own, unless its byte is none of the loops that are done
+        if end[node] > node + 1 and (there <= 0 or there != here or W[level + W_DONE] != 0):
             level += W_SIZE
             if there > 0:
                 W[level + W_FROM], W[level + W_TO], W[level + W_SET] = A[there + Q_FROM], A[there + Q_TO], there

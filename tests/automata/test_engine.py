@@ -105,6 +105,10 @@ def test_masks_equal_the_oracle_on_random_walks(block: int) -> None:
         walk(seed, 14)
 
 
+def test_a_byte_that_stays_in_a_state_while_others_of_its_class_do_not() -> None:
+    walk(1275, 24)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("block", range(20))
 def test_masks_equal_the_oracle_on_many_random_walks(block: int) -> None:
