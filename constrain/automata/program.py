@@ -187,6 +187,7 @@ class Program:
         address = self._node(first_bytes(node), [at.K_FRAME, start, kind, shape])
         if isinstance(node.shape, ArrayShape) and node.shape.compared:
             self.comparing[address] = node
+            self.heap[at.P_COMPARES] = -1
         return address
 
     # Shapes ------------------------------------------------------------------------------------------------------------

@@ -16,7 +16,6 @@ from .guards import passes
 from .layout import (
     A_ASKED,
     A_ASKED_STATE,
-    A_COMPARES,
     A_OUT,
     A_POS,
     A_STATUS,
@@ -43,6 +42,7 @@ from .layout import (
     O_EXTRA,
     O_KEYS,
     O_MAX,
+    P_COMPARES,
     PARENT,
     R_COMPARES,
     R_NODE,
@@ -383,7 +383,7 @@ def some_alike(A, T, regs):
 @kernel("P A C T i -> v")
 def keep_possible(P, A, C, T, first):
     """Drop the configurations from number `first` on in which some compared item cannot end as it must."""
-    if A[A_COMPARES] == 0:
+    if P[P_COMPARES] == 0:
         return
     kept = first
     for c in range(first, A[A_OUT]):

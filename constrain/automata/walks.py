@@ -15,7 +15,6 @@ from .bits import clear_bit, set_bit, set_bits
 from .content import is_content, read_content
 from .hashes import config_hash
 from .layout import (
-    A_COMPARES,
     A_NEXT,
     A_OUT,
     A_POS,
@@ -47,6 +46,7 @@ from .layout import (
     NODE,
     NOTHING,
     OK,
+    P_COMPARES,
     PARENT,
     Q_FROM,
     Q_HASH,
@@ -142,7 +142,7 @@ def keep_set(desc, first, last):
     registers and raw lexemes: in grammars a walk meets few different sets, and most of the trie.
     """
     P, A, C = ints(desc, E_PROGRAM), ints(desc, E_ARENA), ints(desc, E_CONFIGS)
-    if A[A_COMPARES] != 0:
+    if P[P_COMPARES] != 0:
         return 0
     h = last - first
     for c in range(first, last):
