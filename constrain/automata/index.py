@@ -76,12 +76,12 @@ class VocabularyIndex:
         key = tuple(map(id, common))
         start = self._starts.get(key)
         if start is None:
-            start = Program(Limits(), self.slot)
+            start = Program(Limits(), _unknown)  # which must not hold what holds it
             start.encode_all(common)
             if len(self._starts) >= _MOST_STARTS:
                 self._starts.clear()
             self._starts[key] = start
-        program = start.another(limits)
+        program = start.another(limits, self.slot)
         program.begin(root)
         return program
 
@@ -222,6 +222,10 @@ def _made(vocabulary: Vocabulary) -> VocabularyIndex:
         index.use(arrays)
     index.ready = True
     return index
+
+
+def _unknown(dfa: DFA, state: int) -> int:
+    return WANTED
 
 
 def point(desc: NDArray[np.int64], place: int, array: NDArray[Any]) -> None:
