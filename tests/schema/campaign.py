@@ -90,9 +90,8 @@ def _judged(counts: Counter[str]) -> int:
 
 
 def _line(counts: Counter[str]) -> str:
-    named = {"judged": _judged(counts), **counts}
-    del named["schemas"], named["failures"]
-    return ", ".join(f"{n:,} {name}" for name, n in named.items()) + f"; {counts['failures']} failures"
+    shown = {name: n for name, n in counts.items() if name not in ("schemas", "failures")}
+    return f"{_judged(counts):,} judged, " + ", ".join(f"{n:,} {name}" for name, n in shown.items()) + f"; {counts['failures']} failures"
 
 
 if __name__ == "__main__":
