@@ -1,0 +1,60 @@
+"""In which order a decision diagram takes the keys. Its size depends on that."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from .._limits import check_time
+from .conditions import Condition
+from .forms import Goal
+from .splits import listed
+
+__all__ = ["ordered"]
+
+
+def ordered(
+    where: list[Condition],
+    asked: dict[str, dict[int, Goal]],
+    speaks: Callable[[Condition], frozenset[int]],
+    hubs: bool,
+) -> list[str]:
+    """The keys in the order of the levels: such that few parts of conditions are open at a time, those that were
+    looked at and not decided. hubs: keys of more than two conditions come first.
+    """
+    naming: dict[int, list[str]] = {}
+    for key, found in asked.items():
+        for i in found:
+            naming.setdefault(i, []).append(key)
+    parts: dict[str, set[Condition]] = {key: set() for key in asked}
+    left: dict[Condition, int] = {}
+    for part in dict.fromkeys(part for condition in where for part in condition.all_parts()):
+        keys = {key for i in speaks(part) for key in naming.get(i, ())}
+        left[part] = len(keys)
+        for key in keys:
+            parts[key].add(part)
+    tops = frozenset(where)
+    weight = {
+        key: (len(parts[key] & tops), sum(listed(goal) is not None for goal in wanted.values()))
+        for key, wanted in asked.items()
+    }
+    hub = {key: count if hubs and count > 2 else 0 for key, (count, _) in weight.items()}
+    opened: set[Condition] = set()
+
+    def worth(key: str) -> tuple[int, int, int, int, int]:
+        found = parts[key]
+        begun = len(found & opened)
+        opens = len(found) - begun
+        closes = sum(left[part] == 1 for part in found)
+        return hub[key], closes - opens, begun, len(found), weight[key][1]
+
+    placed: list[str] = []
+    waiting = dict.fromkeys(parts)
+    while waiting:
+        check_time()
+        best = max(waiting, key=worth)
+        del waiting[best]
+        placed.append(best)
+        opened |= parts[best]
+        for part in parts[best]:
+            left[part] -= 1
+    return placed
