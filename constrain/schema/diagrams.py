@@ -21,15 +21,16 @@ from .forms import Goal, Members
 from .key_order import ordered
 from .plans import Plan, Row
 from .signals import InProgress
-from .splits import Splits, listed
+from .splits import Part, Splits, listed
 
 if TYPE_CHECKING:
     from .normal import Normaliser
 
 __all__ = ["Diagrams"]
 
-_Pieces = tuple[int, ...] | None
-_Found = tuple[tuple[Goal, ...], list[tuple[_Pieces, int]]]
+_Value = Goal | tuple[int, ...] | None
+"""Of an edge: the goal of the value, or the parts of a split that it may be in; None: there is no value."""
+_Edge = tuple[_Value, tuple[frozenset[Condition], int]]
 _SMALL = 3000
 _MOST_REST = 64
 
@@ -140,12 +141,12 @@ class _Drawing:
                 return None
             below: dict[tuple[frozenset[Condition], int], int] = {}
             common = self._common(key)
-            found: list[_Found] = []
+            found: list[list[tuple[_Value, int]]] = []
             for conditions, count in here:
                 check_time()
-                telling, edges = self._edges(n, key, conditions.union(self.starting[n]), count, common)
-                found.append((telling, [(pieces, below.setdefault(target, len(below))) for pieces, target in edges]))
-            goals, rows = self._numbered(key, found, common is not None)
+                edges = self._edges(n, key, conditions.union(self.starting[n]), count, common)
+                found.append([(value, below.setdefault(target, len(below))) for value, target in edges])
+            goals, rows = self._numbered(key, found, common)
             levels.append(rows)
             options.append(goals)
             here = below
@@ -172,71 +173,100 @@ class _Drawing:
 
     def _edges(
         self, n: int, key: str, conditions: frozenset[Condition], count: int, common: tuple[Goal, ...] | None
-    ) -> tuple[tuple[Goal, ...], list[tuple[_Pieces, tuple[frozenset[Condition], int]]]]:
-        """What tells values apart at one node, then per edge the parts of that split, and what is left."""
+    ) -> list[_Edge]:
+        """Per edge of one node: the parts of the common split or the goal of the value, and what is left."""
         speaks = frozenset[int]().union(*map(self._speaks, conditions))
         asked = [i for i in self.asked[key] if i in speaks]
         given, goals = self.order[key], self.goals
         done = {self.atoms[i]: True for i in asked if self.last[i] == n and i not in self.late}
-        edges: list[tuple[_Pieces, tuple[frozenset[Condition], int]]] = []
+        edges: list[_Edge] = []
         if key not in self.members.required:
             verdicts = {**done, **{self.atoms[i]: False for i in asked if key in self.atoms[i].required}}
             after = self._after(conditions, verdicts)
             if after is not None:
                 edges.append((None, (after, count)))
         if given is goals.none:
-            return (), edges
+            return edges
         wants = {i: self.asked[key][i] for i in asked}
-        broken = {self.atoms[i]: False for i, goal in wants.items() if goal is goals.none}
-        telling = self._telling(key, asked) if common is None else common
-        asking = frozenset(wants.values())
-        rests: dict[frozenset[Goal], frozenset[Condition] | None] = {}
-        grouped: dict[frozenset[Condition], list[int]] = {}
-        for k, (_, which) in enumerate(self.splits.split(given, telling)):
-            failing = asking.intersection(goal for goal, holds in zip(telling, which, strict=True) if not holds)
-            if failing not in rests:
-                verdicts = {**done, **broken, **{self.atoms[i]: False for i, goal in wants.items() if goal in failing}}
-                rests[failing] = self._after(conditions, verdicts)
-            rest = rests[failing]
-            if rest is not None:
-                grouped.setdefault(rest, []).append(k)
-        for rest, pieces in grouped.items():
-            edges.append((tuple(pieces), (rest, min(count + 1, self.most))))
-        return telling, edges
+        telling = self._telling(key, asked)
+        known = {
+            self.atoms[i]: goal is not goals.none
+            for i, goal in wants.items()
+            if goal is goals.none or (goal not in telling and self.atoms[i] in done)
+        }
+        start = self._after(conditions, known)
+        if start is None:
+            return edges
+        held = [
+            {self.atoms[i]: True for i, goal in wants.items() if goal is one and self.atoms[i] in done}
+            for one in telling
+        ]
+        failed = [{self.atoms[i]: False for i, goal in wants.items() if goal is one} for one in telling]
+        memo: dict[tuple[frozenset[Condition], int, bool], frozenset[Condition] | None] = {}
 
-    def _numbered(self, key: str, found: list[_Found], common: bool) -> tuple[tuple[Goal, ...], tuple[Row, ...]]:
-        """Options of a level, and the edges by their numbers. common: all nodes split alike."""
+        def after_one(rest: frozenset[Condition], i: int, holds: bool) -> frozenset[Condition] | None:
+            if (rest, i, holds) not in memo:
+                memo[rest, i, holds] = self._after(rest, held[i] if holds else failed[i])
+            return memo[rest, i, holds]
+
+        total = min(count + 1, self.most)
+        if common is None:
+            split = self.splits.split_for(given, telling, start, after_one)
+            alike: dict[frozenset[Condition], list[Part]] = {}
+            for part in split:
+                if part.goal is not goals.none:
+                    alike.setdefault(part.rest, []).append(part)
+            edges += [
+                (self.splits.united(given, parts, split, telling), (rest, total)) for rest, parts in alike.items()
+            ]
+            return edges
+        place = [common.index(goal) for goal in telling]
+        numbers: dict[frozenset[Condition], list[int]] = {}
+        rests: dict[tuple[bool | None, ...], frozenset[Condition] | None] = {}
+        for k, part in enumerate(self.splits.split(given, common)):
+            which = tuple(part.which[i] for i in place)
+            if which not in rests:
+                rest: frozenset[Condition] | None = start
+                for i, holds in enumerate(which):
+                    rest = after_one(rest, i, bool(holds)) if rest is not None else None
+                rests[which] = rest
+            after = rests[which]
+            if after is not None:
+                numbers.setdefault(after, []).append(k)
+        edges += [(tuple(pieces), (rest, total)) for rest, pieces in numbers.items()]
+        return edges
+
+    def _numbered(
+        self, key: str, found: list[list[tuple[_Value, int]]], common: tuple[Goal, ...] | None
+    ) -> tuple[tuple[Goal, ...], tuple[Row, ...]]:
+        """Options of a level, and the edges by their numbers."""
         numbers: dict[Goal, int] = {}
         option_of: dict[int, int] = {}
-        if common:
+        if common is not None:
+            given, split = self.order[key], self.splits.split(self.order[key], common)
             targets: dict[int, list[tuple[int, int]]] = {}
-            for node, (_, edges) in enumerate(found):
-                for pieces, child in edges:
-                    for piece in pieces or ():
+            for node, edges in enumerate(found):
+                for value, child in edges:
+                    for piece in value if isinstance(value, tuple) else ():
                         targets.setdefault(piece, []).append((node, child))
             alike: dict[tuple[tuple[int, int], ...], list[int]] = {}  # what no node tells apart is one option
             for piece in sorted(targets):
                 alike.setdefault(tuple(targets[piece]), []).append(piece)
             for like in alike.values():
-                option = numbers.setdefault(self._united(key, found[0][0], like), len(numbers))
-                option_of.update(dict.fromkeys(like, option))
+                goal = self.splits.united(given, [split[piece] for piece in like], split, common)
+                option_of.update(dict.fromkeys(like, numbers.setdefault(goal, len(numbers))))
         rows = []
-        for telling, edges in found:
+        for edges in found:
             row: list[tuple[int, int]] = []
-            for pieces, child in edges:
-                if pieces is None:
+            for value, child in edges:
+                if value is None:
                     row.append((-1, child))
-                elif common:
-                    row += [(option, child) for option in dict.fromkeys(option_of[piece] for piece in pieces)]
+                elif isinstance(value, tuple):
+                    row += [(option, child) for option in dict.fromkeys(option_of[piece] for piece in value)]
                 else:
-                    row.append((numbers.setdefault(self._united(key, telling, pieces), len(numbers)), child))
+                    row.append((numbers.setdefault(value, len(numbers)), child))
             rows.append(tuple(row))
         return tuple(numbers), tuple(rows)
-
-    def _united(self, key: str, telling: tuple[Goal, ...], pieces: Iterable[int]) -> Goal:
-        given, split = self.order[key], self.splits.split(self.order[key], telling)
-        parts = [split[k] for k in pieces]
-        return self.splits.united(given, [goal for goal, _ in parts], [which for _, which in parts], split, telling)
 
     def _after(self, conditions: Iterable[Condition], verdicts: dict[Members, bool]) -> frozenset[Condition] | None:
         memo: dict[Condition, Condition] = {}
@@ -260,10 +290,10 @@ class _Drawing:
             wants = {i: goal for i, goal in enumerate(choice[1:]) if i in self.late and self._matters(given, goal)}
             telling = tuple(dict.fromkeys(goal for goal in wants.values() if goal is not self.goals.none))
             pairs = []
-            for goal, which in self.splits.split(given, telling):
-                failing = {wanted for wanted, holds in zip(telling, which, strict=True) if not holds}
+            for part in self.splits.split(given, telling):
+                failing = {wanted for wanted, holds in zip(telling, part.which, strict=True) if not holds}
                 broken = frozenset(i for i, wanted in wants.items() if wanted in failing or wanted is self.goals.none)
-                pairs.append((goal, kinds.setdefault(broken, len(kinds))))
+                pairs.append((part.goal, kinds.setdefault(broken, len(kinds))))
             others.append(tuple(pairs))
         states: dict[tuple[frozenset[int], int], int] = {(frozenset(), 0): 0}
         moves: list[list[int]] = [[] for _ in kinds]

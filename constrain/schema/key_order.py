@@ -19,7 +19,8 @@ def ordered(
     hubs: bool,
 ) -> list[str]:
     """The keys in the order of the levels: such that few parts of conditions are open at a time, those that were
-    looked at and not decided. hubs: keys of more than two conditions come first.
+    looked at and not decided. hubs: keys of more than two conditions come first, of them those whose values are listed:
+    what these leave open needs no goals of values that fail elsewhere.
     """
     naming: dict[int, list[str]] = {}
     for key, found in asked.items():
@@ -37,10 +38,13 @@ def ordered(
         key: (len(parts[key] & tops), sum(listed(goal) is not None for goal in wanted.values()))
         for key, wanted in asked.items()
     }
-    hub = {key: count if hubs and count > 2 else 0 for key, (count, _) in weight.items()}
+    hub = {
+        key: (values == len(asked[key]), count) if hubs and count > 2 else (False, 0)
+        for key, (count, values) in weight.items()
+    }
     opened: set[Condition] = set()
 
-    def worth(key: str) -> tuple[int, int, int, int, int]:
+    def worth(key: str) -> tuple[tuple[bool, int], int, int, int, int]:
         found = parts[key]
         begun = len(found & opened)
         opens = len(found) - begun

@@ -1,12 +1,13 @@
 """The values of one key, told apart by which of several goals they satisfy.
 
-Goals that list their values are told apart by value, others each from its complement.
+Goals that list their values are told apart by value, others each from its complement. A split of all (`split`) has up
+to two to the power of their number; where only some combinations matter, `split_for` makes no others.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
 
 from .._errors import LimitError
 from .._limits import check_time
@@ -15,48 +16,95 @@ from .dialect import ASSERTIONS
 from .forms import Goal, Kind
 from .goals import Goals, canonical, fields
 
-__all__ = ["Splits", "listed"]
+__all__ = ["Part", "Splits", "listed"]
 
 _FEW = 4
+
+
+class Part(NamedTuple):
+    """Some values. goal: what has them, or the goal of no value where they are out of the question; which: of the
+    goals asked about, those that they satisfy, None where that was not asked; rest: what is left of the question, None
+    where they are out.
+    """
+
+    goal: Goal
+    which: tuple[bool | None, ...]
+    rest: Any
 
 
 class Splits:
     def __init__(self, goals: Goals, algebra: Algebra) -> None:
         self.goals, self.algebra = goals, algebra
-        self._splits: dict[tuple[Goal, tuple[Goal, ...]], list[tuple[Goal, tuple[bool, ...]]]] = {}
+        self._splits: dict[tuple[Goal, tuple[Goal, ...]], list[Part]] = {}
 
-    def split(self, given: Goal, wanted: tuple[Goal, ...]) -> list[tuple[Goal, tuple[bool, ...]]]:
-        """The values of a goal, parted by which of the others they satisfy: (goal, which)."""
+    def split(self, given: Goal, wanted: tuple[Goal, ...]) -> list[Part]:
+        """The values of a goal, parted by which of the others they satisfy."""
         found = self._splits.get((given, wanted))
         if found is None:
-            found = self._splits[given, wanted] = self._split(given, wanted)
+            found = self.split_for(given, wanted, (), lambda rest, i, holds: (*rest, holds))
+            self._splits[given, wanted] = found
         return found
 
-    def _split(self, given: Goal, wanted: tuple[Goal, ...]) -> list[tuple[Goal, tuple[bool, ...]]]:
-        goals, algebra = self.goals, self.algebra
+    def split_for(
+        self,
+        given: Goal,
+        wanted: tuple[Goal, ...],
+        start: Any,
+        after: Callable[[Any, int, bool], Any],
+    ) -> list[Part]:
+        """A split as far as a question about the values needs it; no goal is made of values that are out of it.
+
+        after: what is left of the question when the values satisfy wanted[i], or do not.
+        """
         lists = [listed(goal) for goal in wanted]
-        parts: list[tuple[Goal, tuple[bool, ...]]] = [(given, (False,) * len(wanted))]
-        if any(values is not None for values in lists):
-            parts = list(self._by_value(given, wanted, lists))
-        for i, (goal, values) in enumerate(zip(wanted, lists, strict=True)):
-            if values is not None:
-                continue
-            looking = len(parts) >= _FEW  # what few parts have is looked at when they are reached
-            refined = []
-            for part, which in parts:
-                check_time()
-                inside, outside = goals.conj(part, goal), goals.conj(part, goals.negate(goal))
-                if inside is part or outside is goals.none or (looking and algebra.surely_empty(outside)):
-                    inside, outside = part, goals.none
-                elif outside is part or (looking and algebra.surely_empty(inside)):
-                    inside, outside = goals.none, part
-                for piece, holds in ((inside, True), (outside, False)):
-                    if piece is not goals.none:
-                        refined.append((piece, (*which[:i], holds, *which[i + 1 :])))
-            parts = refined
-            if len(parts) > algebra.limits.max_alternatives:
-                raise LimitError("max_alternatives", algebra.limits.max_alternatives, "kinds of values of one member")
+        asked = [i for i, values in enumerate(lists) if values is not None]
+        unasked: tuple[bool | None, ...] = (None,) * len(wanted)
+        parts = [Part(given, unasked, start)]
+        if asked:
+            parts = []
+            for goal, held in self._by_value(given, wanted, lists):
+                rest = start
+                for i in asked:
+                    rest = after(rest, i, held[i]) if rest is not None else None
+                which = tuple(held[i] if i in asked else None for i in range(len(wanted)))
+                parts.append(Part(self.goals.none if rest is None else goal, which, rest))
+        for i, goal in enumerate(wanted):
+            if lists[i] is None:
+                parts = self._refined(parts, i, goal, after)
         return parts
+
+    def _refined(self, parts: list[Part], i: int, goal: Goal, after: Callable[[Any, int, bool], Any]) -> list[Part]:
+        """The parts, told apart by one more goal."""
+        goals, surely_empty = self.goals, self.algebra.surely_empty
+        most = self.algebra.limits.max_alternatives
+        # what few parts have is looked at when they are reached
+        looking = sum(part.goal is not goals.none for part in parts) >= _FEW
+        refined: list[Part] = []
+        for part in parts:
+            check_time()
+            if part.goal is goals.none:
+                refined.append(part)
+                continue
+            with_it, without = after(part.rest, i, True), after(part.rest, i, False)
+            if with_it == without:
+                refined.append(Part(goals.none if with_it is None else part.goal, part.which, with_it))
+                continue
+            inside, outside = goals.conj(part.goal, goal), goals.conj(part.goal, goals.negate(goal))
+            if (
+                inside is part.goal
+                or outside is goals.none
+                or (looking and without is not None and surely_empty(outside))
+            ):
+                inside, outside = part.goal, goals.none
+            elif outside is part.goal or (looking and with_it is not None and surely_empty(inside)):
+                inside, outside = goals.none, part.goal
+            for piece, holds, rest in ((inside, True, with_it), (outside, False, without)):
+                if piece is not goals.none:
+                    which = (*part.which[:i], holds, *part.which[i + 1 :])
+                    refined.append(Part(goals.none if rest is None else piece, which, rest))
+        if sum(part.goal is not goals.none for part in refined) > most:
+            raise LimitError("max_alternatives", most, "kinds of values of one member")
+        return refined
 
     def _by_value(
         self, given: Goal, wanted: tuple[Goal, ...], lists: list[dict[Any, Any] | None]
@@ -81,18 +129,20 @@ class Splits:
             if rest is not goals.none and not surely_empty(rest):
                 yield rest, (False,) * len(wanted)
 
-    def united(self, given: Goal, parts: list[Goal], which: list[tuple[bool, ...]], split: Any, wanted: Any) -> Goal:
+    def united(self, given: Goal, parts: list[Part], split: list[Part], wanted: tuple[Goal, ...]) -> Goal:
         """One goal for some parts of a split."""
         goals = self.goals
         if len(parts) == len(split):
             return given
         if len(parts) == 1:
-            return parts[0]
+            return parts[0].goal
         for i, goal in enumerate(wanted):
             for holds in (True, False):
-                if sum(w[i] is holds for _, w in split) == len(which) and all(w[i] is holds for w in which):
+                if all(part.which[i] is holds for part in parts) and len(parts) == sum(
+                    part.which[i] in (holds, None) for part in split
+                ):
                     return goals.conj(given, goal if holds else goals.negate(goal))
-        return goals.disj(*parts)
+        return goals.disj(*(part.goal for part in parts))
 
 
 def listed(goal: Goal) -> dict[Any, Any] | None:
