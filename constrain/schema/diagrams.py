@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any
 
 from .._errors import LimitError
 from .._limits import check_time
-from .conditions import FALSE, TRUE, Condition, atoms
+from .conditions import FALSE, TRUE, Condition
 from .forms import Goal, Members
 from .key_order import ordered
 from .plans import Plan, Row
 from .signals import InProgress
-from .splits import Part, Splits, listed
+from .splits import Part, Splits
 
 if TYPE_CHECKING:
     from .normal import Normaliser
@@ -102,7 +102,7 @@ class _Drawing:
                         self.asked.setdefault(key, {})[i] = wanted
         self.place = {atom: i for i, atom in enumerate(known)}
         self.spoken: dict[Condition, frozenset[int]] = {}
-        self.keys = ordered(where, self.asked, self._speaks, hubs)
+        self.keys = ordered(where, self.asked, self._speaks, self._is_listed, hubs)
         level = {key: n for n, key in enumerate(self.keys)}
         self.last = [-1] * len(known)
         first = [len(self.keys)] * len(known)
@@ -126,7 +126,7 @@ class _Drawing:
     def _speaks(self, condition: Condition) -> frozenset[int]:
         found = self.spoken.get(condition)
         if found is None:
-            found = self.spoken[condition] = frozenset(self.place[atom] for atom in atoms(condition))
+            found = self.spoken[condition] = frozenset(self.place[atom] for atom in condition.atoms)
         return found
 
     def drawn(self, most: int) -> Plan | None:
@@ -157,6 +157,9 @@ class _Drawing:
         )
         return Plan(tuple(self.keys), tuple(options), tuple(levels), others, moves, ends)
 
+    def _is_listed(self, key: str, wanted: Goal) -> bool:
+        return self.splits.listed_among(self.order[key], wanted) is not None
+
     def _telling(self, key: str, asked: Iterable[int]) -> tuple[Goal, ...]:
         """What tells values of a key apart for some atoms."""
         given, wants = self.order[key], self.asked[key]
@@ -168,8 +171,8 @@ class _Drawing:
 
         Of options that have no value in common one is left when a value ends; else one for each node that may be meant.
         """
-        telling = self._telling(key, self.asked[key])
-        return telling if all(listed(goal) is not None for goal in telling) else None
+        telling, given = self._telling(key, self.asked[key]), self.order[key]
+        return telling if all(self.splits.listed_among(given, goal) is not None for goal in telling) else None
 
     def _edges(
         self, n: int, key: str, conditions: frozenset[Condition], count: int, common: tuple[Goal, ...] | None

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from .._limits import check_time
 from .conditions import Condition
 from .forms import Goal
-from .splits import listed
 
 __all__ = ["ordered"]
 
@@ -16,11 +15,12 @@ def ordered(
     where: list[Condition],
     asked: dict[str, dict[int, Goal]],
     speaks: Callable[[Condition], frozenset[int]],
+    listed: Callable[[str, Goal], bool],
     hubs: bool,
 ) -> list[str]:
     """The keys in the order of the levels: such that few parts of conditions are open at a time, those that were
-    looked at and not decided. hubs: keys of more than two conditions come first, of them those whose values are listed:
-    what these leave open needs no goals of values that fail elsewhere.
+    looked at and not decided. hubs: first come keys that tell more than two shapes apart by listed values, because of
+    the others then only matters what is left open, and then those of more than two conditions.
     """
     naming: dict[int, list[str]] = {}
     for key, found in asked.items():
@@ -35,11 +35,11 @@ def ordered(
             parts[key].add(part)
     tops = frozenset(where)
     weight = {
-        key: (len(parts[key] & tops), sum(listed(goal) is not None for goal in wanted.values()))
+        key: (len(parts[key] & tops), sum(listed(key, goal) for goal in wanted.values()))
         for key, wanted in asked.items()
     }
     hub = {
-        key: (values == len(asked[key]), count) if hubs and count > 2 else (False, 0)
+        key: (values == len(asked[key]) > 2, count if count > 2 else 0) if hubs else (False, 0)
         for key, (count, values) in weight.items()
     }
     opened: set[Condition] = set()

@@ -9,14 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from .._errors import LimitError
+from .._errors import LimitError, SchemaError
 from .._limits import check_time
 from .algebra import Algebra
 from .dialect import ASSERTIONS
-from .forms import Goal, Kind
+from .forms import FALSE, NULL, TRUE, Goal, Kind
 from .goals import Goals, canonical, fields
+from .numbers import exact
+from .signals import InProgress, Refusal
 
-__all__ = ["Part", "Splits", "listed"]
+__all__ = ["Listed", "Part", "Splits"]
 
 _FEW = 4
 
@@ -32,10 +34,31 @@ class Part(NamedTuple):
     rest: Any
 
 
+class Listed(NamedTuple):
+    """A set of null, booleans, strings and numbers, by canonical form: these, or (inside=False) all values but them."""
+
+    values: dict[Any, Any]
+    inside: bool
+
+    def has(self, key: Any) -> bool:
+        return (key in self.values) is self.inside
+
+    def is_of(self, size: int) -> bool:
+        return self.inside and len(self.values) == size
+
+    def meet(self, other: Listed) -> Listed:
+        """The values in both."""
+        if not self.inside and not other.inside:
+            return Listed({**self.values, **other.values}, False)
+        one, two = (self, other) if self.inside else (other, self)
+        return Listed({key: value for key, value in one.values.items() if two.has(key)}, True)
+
+
 class Splits:
     def __init__(self, goals: Goals, algebra: Algebra) -> None:
         self.goals, self.algebra = goals, algebra
         self._splits: dict[tuple[Goal, tuple[Goal, ...]], list[Part]] = {}
+        self._lists: dict[Goal, Listed | None] = {}
 
     def split(self, given: Goal, wanted: tuple[Goal, ...]) -> list[Part]:
         """The values of a goal, parted by which of the others they satisfy."""
@@ -56,7 +79,7 @@ class Splits:
 
         after: what is left of the question when the values satisfy wanted[i], or do not.
         """
-        lists = [listed(goal) for goal in wanted]
+        lists = [self.listed_among(given, goal) for goal in wanted]
         asked = [i for i, values in enumerate(lists) if values is not None]
         unasked: tuple[bool | None, ...] = (None,) * len(wanted)
         parts = [Part(given, unasked, start)]
@@ -106,28 +129,95 @@ class Splits:
             raise LimitError("max_alternatives", most, "kinds of values of one member")
         return refined
 
+    def listed(self, goal: Goal) -> Listed | None:
+        """The values of a goal, if it shows that a list says which they are."""
+        if goal not in self._lists:
+            self._lists[goal] = self._listed(goal)
+        return self._lists[goal]
+
+    def listed_among(self, given: Goal, goal: Goal) -> Listed | None:
+        """The same of a goal, which may also look at each value of a list that is given."""
+        found = self.listed(goal)
+        if found is None and (among := self.listed(given)) is not None and among.inside:
+            found = self._held(among.values, goal)
+        return found
+
+    def _listed(self, goal: Goal) -> Listed | None:
+        kind = goal.kind
+        if kind == Kind.CONST or kind == Kind.AT:
+            return self._written(goal)
+        if kind == Kind.NOT:
+            found = self.listed(goal.parts)
+            return None if found is None else Listed(found.values, not found.inside)
+        if kind == Kind.ALL or kind == Kind.NONE:
+            return Listed({}, kind == Kind.NONE)
+        lists = [found for part in goal.parts if (found := self.listed(part)) is not None]
+        met = Listed({}, False)
+        for one in lists:
+            met = met.meet(one if kind == Kind.AND else Listed(one.values, not one.inside))
+        if kind == Kind.OR:
+            return Listed(met.values, not met.inside) if len(lists) == len(goal.parts) else None
+        if len(lists) == len(goal.parts):
+            return met
+        return self._held(met.values, goal) if met.inside else None
+
+    def _written(self, goal: Goal) -> Listed | None:
+        """The values that one schema lists."""
+        plain, values = True, [goal.parts]
+        if goal.kind == Kind.AT:
+            schema = fields(goal.parts)
+            plain = len(ASSERTIONS & schema.keys()) == 1
+            values = [schema["const"]] if "const" in schema else schema.get("enum", ())
+        if not values or any(isinstance(value, (list, dict)) for value in values):
+            return None
+        known = {canonical(value): value for value in values}
+        return Listed(known, True) if plain else self._held(known, goal)
+
+    def _held(self, values: dict[Any, Any], goal: Goal) -> Listed | None:
+        """Those of some values that satisfy a goal; None where that cannot be told, and where numbers are among them,
+        because a goal may also say how these are written.
+        """
+        try:
+            form = self.algebra.form(goal)
+        except (InProgress, Refusal, SchemaError):
+            return None
+        held = {}
+        for key, value in values.items():
+            if isinstance(value, str):
+                fits = self.algebra.lexicon.contains(form.strings, value)
+            elif value is None or isinstance(value, bool):
+                fits = bool(form.bits & (NULL if value is None else TRUE if value else FALSE))
+            elif form.numbers.contains(exact(value)):
+                return None
+            else:
+                fits = False
+            if fits:
+                held[key] = value
+        return Listed(held, True)
+
     def _by_value(
-        self, given: Goal, wanted: tuple[Goal, ...], lists: list[dict[Any, Any] | None]
+        self, given: Goal, wanted: tuple[Goal, ...], lists: list[Listed | None]
     ) -> Iterator[tuple[Goal, tuple[bool, ...]]]:
         goals, surely_empty = self.goals, self.algebra.surely_empty
-        own = listed(given)
-        values: dict[Any, Any] = own if own is not None else {k: v for one in lists for k, v in (one or {}).items()}
+        own = self.listed(given)
+        finite = own is not None and own.inside
+        values = {k: v for one in ((own,) if finite else lists) if one is not None for k, v in one.values.items()}
         groups: dict[tuple[bool, ...], list[Any]] = {}
         for key, value in values.items():
-            groups.setdefault(tuple(one is not None and key in one for one in lists), []).append(value)
+            groups.setdefault(tuple(one is not None and one.has(key) for one in lists), []).append(value)
         for which, group in groups.items():
-            if own is not None:
-                goal = given if len(group) == len(own) else goals.disj(*map(goals.const, group))
+            if finite:
+                goal = given if len(group) == len(values) else goals.disj(*map(goals.const, group))
             else:
-                same = [i for i, one in enumerate(lists) if which[i] and len(one or ()) == len(group)]
+                same = [i for i, one in enumerate(lists) if which[i] and one is not None and one.is_of(len(group))]
                 goal = goals.conj(given, wanted[same[0]] if same else goals.disj(*map(goals.const, group)))
-            if own is not None or not surely_empty(goal):
+            if finite or not surely_empty(goal):
                 yield goal, which
-        if own is None:
-            others = (goals.negate(goal) for goal, one in zip(wanted, lists, strict=True) if one is not None)
-            rest = goals.conj(given, *others)
+        if not finite:
+            others = [(goal, one) for goal, one in zip(wanted, lists, strict=True) if one is not None]
+            rest = goals.conj(given, *(goals.negate(goal) if one.inside else goal for goal, one in others))
             if rest is not goals.none and not surely_empty(rest):
-                yield rest, (False,) * len(wanted)
+                yield rest, tuple(one is not None and not one.inside for one in lists)
 
     def united(self, given: Goal, parts: list[Part], split: list[Part], wanted: tuple[Goal, ...]) -> Goal:
         """One goal for some parts of a split."""
@@ -143,26 +233,3 @@ class Splits:
                 ):
                     return goals.conj(given, goal if holds else goals.negate(goal))
         return goals.disj(*(part.goal for part in parts))
-
-
-def listed(goal: Goal) -> dict[Any, Any] | None:
-    """The values of a goal, by canonical form, if it is a list of null, booleans, strings and numbers."""
-    if goal.kind == Kind.CONST:
-        values = [goal.parts]
-    elif goal.kind == Kind.AT:
-        schema = fields(goal.parts)
-        if not (schema.keys() & ASSERTIONS) <= {"const", "enum", "type"}:
-            return None
-        values = [schema["const"]] if "const" in schema else schema.get("enum")  # type: ignore[assignment]
-        if values is None or ("const" in schema and "enum" in schema):
-            return None
-        named = schema.get("type")
-        if named is not None:
-            if named != "string":
-                return None
-            values = [value for value in values if isinstance(value, str)]
-    else:
-        return None
-    if any(isinstance(value, (list, dict)) for value in values):
-        return None
-    return {canonical(value): value for value in values}
