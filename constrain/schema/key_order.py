@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from .._limits import check_time
 from .conditions import Condition
@@ -42,23 +43,30 @@ def ordered(
         key: (values == len(asked[key]) > 2, count if count > 2 else 0) if hubs else (False, 0)
         for key, (count, values) in weight.items()
     }
+    alike: dict[tuple[Any, ...], list[str]] = {}  # keys that nothing tells apart here are taken one after the other
+    for key in reversed(asked):
+        alike.setdefault((frozenset(parts[key]), hub[key], weight[key][1]), []).append(key)
+    place = {key: n for n, key in enumerate(asked)}
     opened: set[Condition] = set()
 
-    def worth(key: str) -> tuple[tuple[bool, int], int, int, int, int]:
+    def worth(like: list[str]) -> tuple[tuple[bool, int], int, int, int, int, int]:
+        key = like[-1]
         found = parts[key]
         begun = len(found & opened)
         opens = len(found) - begun
         closes = sum(left[part] == 1 for part in found)
-        return hub[key], closes - opens, begun, len(found), weight[key][1]
+        return hub[key], closes - opens, begun, len(found), weight[key][1], -place[key]
 
     placed: list[str] = []
-    waiting = dict.fromkeys(parts)
+    waiting = list(alike.values())
     while waiting:
         check_time()
         best = max(waiting, key=worth)
-        del waiting[best]
-        placed.append(best)
-        opened |= parts[best]
-        for part in parts[best]:
+        key = best.pop()
+        if not best:
+            waiting.remove(best)
+        placed.append(key)
+        opened |= parts[key]
+        for part in parts[key]:
             left[part] -= 1
     return placed
