@@ -30,11 +30,11 @@ from ..languages import operations
 from ..languages.dfa import DFA
 from .commons import commons, lone_type
 from .counting import unrolled
-from .diagrams import Plan
 from .forms import FALSE, NULL, TRUE, Form, Goal, Items, Kind, Members
 from .goals import fields
 from .normal import Normaliser
 from .notation import QUOTE, Notation, json_notation
+from .plans import Plan
 from .strings import Strings, encoded
 
 __all__ = ["Builder"]

@@ -10,18 +10,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-__all__ = ["FALSE", "TRUE", "Condition", "Conditions", "atoms"]
+__all__ = ["FALSE", "TRUE", "Condition", "Conditions"]
 
 
 class Condition:
     """kind: "is" (parts: a Members without conditions, called an atom), "not" (a condition), "and", "or", "one"
-    (conditions, of "one" exactly one holds), "true", "false".
+    (conditions, of "one" exactly one holds), "true", "false". atoms: the shapes that it speaks of.
     """
 
-    __slots__ = ("kind", "parts")
+    __slots__ = ("atoms", "kind", "parts")
 
     def __init__(self, kind: str, parts: tuple[Any, ...]) -> None:
         self.kind, self.parts = kind, parts
+        self.atoms: dict[Any, None] = {}
+        for part in parts:
+            self.atoms.update({part: None} if kind == "is" else part.atoms)
 
     def all_parts(self) -> Iterator[Condition]:
         """Itself and all conditions in it."""
@@ -100,30 +103,17 @@ class Conditions:
         self, condition: Condition, verdicts: Mapping[Any, bool], known: dict[Condition, Condition]
     ) -> Condition:
         """What is left of a condition when some atoms are decided. known: results for these verdicts."""
+        if condition.atoms.keys().isdisjoint(verdicts):
+            return condition
         result = known.get(condition)
         if result is None:
             kind, parts = condition.kind, condition.parts
             if kind == "is":
-                verdict = verdicts.get(parts[0])
-                result = condition if verdict is None else TRUE if verdict else FALSE
-            elif kind in ("true", "false"):
-                result = condition
+                result = TRUE if verdicts[parts[0]] else FALSE
+            elif kind == "not":
+                result = self.negate(self.decide(parts[0], verdicts, known))
             else:
-                left = [self.decide(part, verdicts, known) for part in parts]
-                if all(a is b for a, b in zip(left, parts, strict=True)):
-                    result = condition
-                elif kind == "not":
-                    result = self.negate(left[0])
-                else:
-                    result = {"and": self.both, "or": self.either, "one": self.one}[kind](left)
+                make = {"and": self.both, "or": self.either, "one": self.one}[kind]
+                result = make(self.decide(part, verdicts, known) for part in parts)
             known[condition] = result
         return result
-
-
-def atoms(condition: Condition) -> Iterator[Any]:
-    """The shapes that a condition speaks of, each time that it does."""
-    if condition.kind == "is":
-        yield condition.parts[0]
-    else:
-        for part in condition.parts:
-            yield from atoms(part)

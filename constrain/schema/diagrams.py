@@ -11,129 +11,34 @@ them only matters which atoms some member breaks, and where numbers of members a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from .._errors import LimitError
 from .._limits import check_time
-from .conditions import FALSE, TRUE, Condition, atoms
-from .dialect import ASSERTIONS
-from .forms import Goal, Kind, Members
-from .goals import canonical, fields
+from .conditions import FALSE, TRUE, Condition
+from .forms import Goal, Members
+from .key_order import ordered
+from .plans import Plan, Row
 from .signals import InProgress
+from .splits import Part, Splits
 
 if TYPE_CHECKING:
     from .normal import Normaliser
 
-__all__ = ["Diagrams", "Plan"]
+__all__ = ["Diagrams"]
 
-Row = tuple[tuple[int, int], ...]
-_Pieces = tuple[int, ...] | None
-_Found = tuple[tuple[Goal, ...], list[tuple[_Pieces, int]]]
+_Value = Goal | tuple[int, ...] | None
+"""Of an edge: the goal of the value, or the parts of a split that it may be in; None: there is no value."""
+_Edge = tuple[_Value, tuple[frozenset[Condition], int]]
 _SMALL = 3000
-_FEW = 4
 _MOST_REST = 64
-
-
-@dataclass(eq=False)
-class Plan:
-    """A decision diagram over goals; see `automata.grammar.Diagram`, which has nodes in their place."""
-
-    keys: tuple[str, ...]
-    options: tuple[tuple[Goal, ...], ...]
-    levels: tuple[tuple[Row, ...], ...]
-    others: tuple[tuple[tuple[Goal, int], ...], ...]
-    moves: tuple[tuple[int, ...], ...]
-    ends: tuple[tuple[bool, ...], ...]
-
-    def goals(self) -> Iterator[Goal]:
-        for options in self.options:
-            yield from options
-        for pairs in self.others:
-            yield from (goal for goal, _ in pairs)
-
-    def exists(self, alive: Callable[[Goal], bool]) -> bool:
-        """Whether some object is left, however many members it has; asks about few goals where it can."""
-        lives: list[dict[int, bool]] = [{} for _ in self.keys]
-        ends = [self._rest(alive, row) < float("inf") for row in self.ends]
-        stack = [(0, 0)]
-
-        def known(level: int, node: int) -> bool | None:
-            return ends[node] if level == len(self.keys) else lives[level].get(node)
-
-        while known(0, 0) is None:
-            level, node = stack[-1]
-            verdict: bool | None = False
-            for option, child in self.levels[level][node]:
-                below = known(level + 1, child)
-                if below is None:
-                    stack.append((level + 1, child))
-                    verdict = None
-                    break
-                if below and (option < 0 or alive(self.options[level][option])):
-                    verdict = True
-                    break
-            if verdict is not None:
-                lives[level][node] = verdict
-                stack.pop()
-        return bool(known(0, 0))
-
-    def cost(self, required: Iterable[str], alive: Callable[[Goal], bool]) -> float:
-        """The fewest members besides the required ones that an object has; infinite where there is no object."""
-        needed = frozenset(required)
-        least = [self._rest(alive, row) for row in self.ends]
-        for key, options, nodes in zip(reversed(self.keys), reversed(self.options), reversed(self.levels), strict=True):
-            price = int(key not in needed)
-            open_ = [alive(goal) for goal in options]
-            costs = [[least[c] + price * (o >= 0) for o, c in row if o < 0 or open_[o]] for row in nodes]
-            least = [min(cost, default=float("inf")) for cost in costs]
-        return least[0] if least else float("inf")
-
-    def _rest(self, alive: Callable[[Goal], bool], ends: tuple[bool, ...]) -> float:
-        """The fewest undeclared members after which a node of the last level may end."""
-        kinds = {kind for pairs in self.others for goal, kind in pairs if alive(goal)}
-        cost, here, seen = 0, {0}, {0}
-        while here:
-            if any(ends[state] for state in here):
-                return cost
-            here = {self.moves[kind][state] for state in here for kind in kinds} - seen
-            seen |= here
-            cost += 1
-        return float("inf")
-
-    def trimmed(self, alive: Callable[[Goal], bool]) -> Plan | None:
-        """Without the options that are not alive, and what is then of no use; None when nothing is left."""
-        others = tuple(tuple(pair for pair in pairs if alive(pair[0])) for pairs in self.others)
-        rows: list[list[Row]] = []
-        ends = [any(row) for row in self.ends]
-        kept = {i: n for n, i in enumerate(i for i, useful in enumerate(ends) if useful)}
-        last = tuple(row for row, useful in zip(self.ends, ends, strict=True) if useful)
-        options: list[tuple[Goal, ...]] = []
-        for goals, nodes in zip(reversed(self.options), reversed(self.levels), strict=True):
-            open_ = [alive(goal) for goal in goals]
-            useful = {
-                i: row
-                for i, node in enumerate(nodes)
-                if (row := tuple((o, kept[c]) for o, c in node if c in kept and (o < 0 or open_[o])))
-            }
-            used = sorted({o for row in useful.values() for o, _ in row if o >= 0})
-            number = {-1: -1, **{o: n for n, o in enumerate(used)}}
-            distinct: dict[Row, int] = {}
-            rows_now = {i: tuple((number[o], c) for o, c in row) for i, row in useful.items()}
-            kept = {i: distinct.setdefault(row, len(distinct)) for i, row in rows_now.items()}
-            rows.append(list(distinct))
-            options.append(tuple(goals[o] for o in used))
-        if 0 not in kept:
-            return None
-        levels = tuple(tuple(level) for level in reversed(rows))
-        return Plan(self.keys, tuple(reversed(options)), levels, others, self.moves, last)
 
 
 class Diagrams:
     def __init__(self, normaliser: Normaliser) -> None:
         self.normaliser = normaliser
-        self._splits: dict[tuple[Goal, tuple[Goal, ...]], list[tuple[Goal, tuple[bool, ...]]]] = {}
+        self.splits = Splits(normaliser.goals, normaliser.algebra)
 
     def of(self, members: Members) -> Plan | None:
         """The diagram of a shape with conditions; None when no object satisfies them. LimitError when it is large."""
@@ -158,97 +63,6 @@ class Diagrams:
             raise LimitError("max_states", limits.max_states, "cases of the members of one object")
         return found.trimmed(lambda goal: True)
 
-    def listed(self, goal: Goal) -> dict[Any, Any] | None:
-        """The values of a goal, by canonical form, if it is a list of null, booleans, strings and numbers."""
-        if goal.kind == Kind.CONST:
-            values = [goal.parts]
-        elif goal.kind == Kind.AT:
-            schema = fields(goal.parts)
-            if not (schema.keys() & ASSERTIONS) <= {"const", "enum", "type"}:
-                return None
-            values = [schema["const"]] if "const" in schema else schema.get("enum")  # type: ignore[assignment]
-            if values is None or ("const" in schema and "enum" in schema):
-                return None
-            named = schema.get("type")
-            if named is not None:
-                if named != "string":
-                    return None
-                values = [value for value in values if isinstance(value, str)]
-        else:
-            return None
-        if any(isinstance(value, (list, dict)) for value in values):
-            return None
-        return {canonical(value): value for value in values}
-
-    def split(self, given: Goal, wanted: tuple[Goal, ...]) -> list[tuple[Goal, tuple[bool, ...]]]:
-        """The values of a goal, parted by which of the others they satisfy: (goal, which)."""
-        found = self._splits.get((given, wanted))
-        if found is None:
-            found = self._splits[given, wanted] = self._split(given, wanted)
-        return found
-
-    def _split(self, given: Goal, wanted: tuple[Goal, ...]) -> list[tuple[Goal, tuple[bool, ...]]]:
-        goals, algebra = self.normaliser.goals, self.normaliser.algebra
-        lists = [self.listed(goal) for goal in wanted]
-        parts: list[tuple[Goal, tuple[bool, ...]]] = [(given, (False,) * len(wanted))]
-        if any(values is not None for values in lists):
-            parts = list(self._by_value(given, wanted, lists))
-        for i, (goal, values) in enumerate(zip(wanted, lists, strict=True)):
-            if values is not None:
-                continue
-            looking = len(parts) >= _FEW  # what few parts have is looked at when they are reached
-            refined = []
-            for part, which in parts:
-                check_time()
-                inside, outside = goals.conj(part, goal), goals.conj(part, goals.negate(goal))
-                if inside is part or outside is goals.none or (looking and algebra.surely_empty(outside)):
-                    inside, outside = part, goals.none
-                elif outside is part or (looking and algebra.surely_empty(inside)):
-                    inside, outside = goals.none, part
-                for piece, holds in ((inside, True), (outside, False)):
-                    if piece is not goals.none:
-                        refined.append((piece, (*which[:i], holds, *which[i + 1 :])))
-            parts = refined
-            if len(parts) > algebra.limits.max_alternatives:
-                raise LimitError("max_alternatives", algebra.limits.max_alternatives, "kinds of values of one member")
-        return parts
-
-    def _by_value(
-        self, given: Goal, wanted: tuple[Goal, ...], lists: list[dict[Any, Any] | None]
-    ) -> Iterator[tuple[Goal, tuple[bool, ...]]]:
-        goals, surely_empty = self.normaliser.goals, self.normaliser.algebra.surely_empty
-        own = self.listed(given)
-        values: dict[Any, Any] = own if own is not None else {k: v for one in lists for k, v in (one or {}).items()}
-        groups: dict[tuple[bool, ...], list[Any]] = {}
-        for key, value in values.items():
-            groups.setdefault(tuple(one is not None and key in one for one in lists), []).append(value)
-        for which, group in groups.items():
-            if own is not None:
-                goal = given if len(group) == len(own) else goals.disj(*map(goals.const, group))
-            else:
-                same = [i for i, one in enumerate(lists) if which[i] and len(one or ()) == len(group)]
-                goal = goals.conj(given, wanted[same[0]] if same else goals.disj(*map(goals.const, group)))
-            if own is not None or not surely_empty(goal):
-                yield goal, which
-        if own is None:
-            others = (goals.negate(goal) for goal, one in zip(wanted, lists, strict=True) if one is not None)
-            rest = goals.conj(given, *others)
-            if rest is not goals.none and not surely_empty(rest):
-                yield rest, (False,) * len(wanted)
-
-    def united(self, given: Goal, parts: list[Goal], which: list[tuple[bool, ...]], split: Any, wanted: Any) -> Goal:
-        """One goal for some parts of a split."""
-        goals = self.normaliser.goals
-        if len(parts) == len(split):
-            return given
-        if len(parts) == 1:
-            return parts[0]
-        for i, goal in enumerate(wanted):
-            for holds in (True, False):
-                if sum(w[i] is holds for _, w in split) == len(which) and all(w[i] is holds for w in which):
-                    return goals.conj(given, goal if holds else goals.negate(goal))
-        return goals.disj(*parts)
-
 
 _PENDING = object()
 
@@ -257,8 +71,9 @@ class _Drawing:
     """One diagram in one order of the keys. hubs: order them by how many atoms speak of them first."""
 
     def __init__(self, diagrams: Diagrams, members: Members, hubs: bool) -> None:
-        self.diagrams, self.members = diagrams, members
+        self.splits, self.members = diagrams.splits, members
         normaliser = diagrams.normaliser
+        self.narrower = normaliser.algebra._narrower
         self.goals, self.conditions = normaliser.goals, normaliser.algebra.conditions
         where = list(members.where)
         if members.low > max(1, len(members.required)) or (members.low == 1 and not members.required):
@@ -287,7 +102,7 @@ class _Drawing:
                         self.asked.setdefault(key, {})[i] = wanted
         self.place = {atom: i for i, atom in enumerate(known)}
         self.spoken: dict[Condition, frozenset[int]] = {}
-        self.keys = self._ordered(where, hubs)
+        self.keys = ordered(where, self.asked, self._speaks, self._is_listed, hubs)
         level = {key: n for n, key in enumerate(self.keys)}
         self.last = [-1] * len(known)
         first = [len(self.keys)] * len(known)
@@ -306,55 +121,13 @@ class _Drawing:
                     self.starting[begins].append(part)
 
     def _matters(self, given: Goal, wanted: Goal) -> bool:
-        return given is not self.goals.none and not self.diagrams.normaliser.algebra._narrower(given, wanted)
+        return given is not self.goals.none and not self.narrower(given, wanted)
 
     def _speaks(self, condition: Condition) -> frozenset[int]:
         found = self.spoken.get(condition)
         if found is None:
-            found = self.spoken[condition] = frozenset(self.place[atom] for atom in atoms(condition))
+            found = self.spoken[condition] = frozenset(self.place[atom] for atom in condition.atoms)
         return found
-
-    def _ordered(self, where: list[Condition], hubs: bool) -> list[str]:
-        """The keys in the order of the levels: such that few parts of conditions are open at a time, those that were
-        looked at and not decided. hubs: keys of more than two conditions come first.
-        """
-        naming: dict[int, list[str]] = {}
-        for key, found in self.asked.items():
-            for i in found:
-                naming.setdefault(i, []).append(key)
-        parts: dict[str, set[Condition]] = {key: set() for key in self.asked}
-        left: dict[Condition, int] = {}
-        for part in dict.fromkeys(part for condition in where for part in condition.all_parts()):
-            keys = {key for i in self._speaks(part) for key in naming.get(i, ())}
-            left[part] = len(keys)
-            for key in keys:
-                parts[key].add(part)
-        tops = frozenset(where)
-        weight = {
-            key: (len(parts[key] & tops), sum(self.diagrams.listed(goal) is not None for goal in wanted.values()))
-            for key, wanted in self.asked.items()
-        }
-        hub = {key: count if hubs and count > 2 else 0 for key, (count, _) in weight.items()}
-        opened: set[Condition] = set()
-
-        def worth(key: str) -> tuple[int, int, int, int, int]:
-            found = parts[key]
-            begun = len(found & opened)
-            opens = len(found) - begun
-            closes = sum(left[part] == 1 for part in found)
-            return hub[key], closes - opens, begun, len(found), weight[key][1]
-
-        placed: list[str] = []
-        waiting = dict.fromkeys(parts)
-        while waiting:
-            check_time()
-            best = max(waiting, key=worth)
-            del waiting[best]
-            placed.append(best)
-            opened |= parts[best]
-            for part in parts[best]:
-                left[part] -= 1
-        return placed
 
     def drawn(self, most: int) -> Plan | None:
         """The diagram, not trimmed; None when it has more than `most` nodes."""
@@ -368,12 +141,12 @@ class _Drawing:
                 return None
             below: dict[tuple[frozenset[Condition], int], int] = {}
             common = self._common(key)
-            found: list[_Found] = []
+            found: list[list[tuple[_Value, int]]] = []
             for conditions, count in here:
                 check_time()
-                telling, edges = self._edges(n, key, conditions.union(self.starting[n]), count, common)
-                found.append((telling, [(pieces, below.setdefault(target, len(below))) for pieces, target in edges]))
-            goals, rows = self._numbered(key, found, common is not None)
+                edges = self._edges(n, key, conditions.union(self.starting[n]), count, common)
+                found.append([(value, below.setdefault(target, len(below))) for value, target in edges])
+            goals, rows = self._numbered(key, found, common)
             levels.append(rows)
             options.append(goals)
             here = below
@@ -383,6 +156,9 @@ class _Drawing:
             for conditions, count in here
         )
         return Plan(tuple(self.keys), tuple(options), tuple(levels), others, moves, ends)
+
+    def _is_listed(self, key: str, wanted: Goal) -> bool:
+        return self.splits.listed_among(self.order[key], wanted) is not None
 
     def _telling(self, key: str, asked: Iterable[int]) -> tuple[Goal, ...]:
         """What tells values of a key apart for some atoms."""
@@ -395,76 +171,105 @@ class _Drawing:
 
         Of options that have no value in common one is left when a value ends; else one for each node that may be meant.
         """
-        telling = self._telling(key, self.asked[key])
-        return telling if all(self.diagrams.listed(goal) is not None for goal in telling) else None
+        telling, given = self._telling(key, self.asked[key]), self.order[key]
+        return telling if all(self.splits.listed_among(given, goal) is not None for goal in telling) else None
 
     def _edges(
         self, n: int, key: str, conditions: frozenset[Condition], count: int, common: tuple[Goal, ...] | None
-    ) -> tuple[tuple[Goal, ...], list[tuple[_Pieces, tuple[frozenset[Condition], int]]]]:
-        """What tells values apart at one node, then per edge the parts of that split, and what is left."""
+    ) -> list[_Edge]:
+        """Per edge of one node: the parts of the common split or the goal of the value, and what is left."""
         speaks = frozenset[int]().union(*map(self._speaks, conditions))
         asked = [i for i in self.asked[key] if i in speaks]
         given, goals = self.order[key], self.goals
         done = {self.atoms[i]: True for i in asked if self.last[i] == n and i not in self.late}
-        edges: list[tuple[_Pieces, tuple[frozenset[Condition], int]]] = []
+        edges: list[_Edge] = []
         if key not in self.members.required:
             verdicts = {**done, **{self.atoms[i]: False for i in asked if key in self.atoms[i].required}}
             after = self._after(conditions, verdicts)
             if after is not None:
                 edges.append((None, (after, count)))
         if given is goals.none:
-            return (), edges
+            return edges
         wants = {i: self.asked[key][i] for i in asked}
-        broken = {self.atoms[i]: False for i, goal in wants.items() if goal is goals.none}
-        telling = self._telling(key, asked) if common is None else common
-        asking = frozenset(wants.values())
-        rests: dict[frozenset[Goal], frozenset[Condition] | None] = {}
-        grouped: dict[frozenset[Condition], list[int]] = {}
-        for k, (_, which) in enumerate(self.diagrams.split(given, telling)):
-            failing = asking.intersection(goal for goal, holds in zip(telling, which, strict=True) if not holds)
-            if failing not in rests:
-                verdicts = {**done, **broken, **{self.atoms[i]: False for i, goal in wants.items() if goal in failing}}
-                rests[failing] = self._after(conditions, verdicts)
-            rest = rests[failing]
-            if rest is not None:
-                grouped.setdefault(rest, []).append(k)
-        for rest, pieces in grouped.items():
-            edges.append((tuple(pieces), (rest, min(count + 1, self.most))))
-        return telling, edges
+        telling = self._telling(key, asked)
+        known = {
+            self.atoms[i]: goal is not goals.none
+            for i, goal in wants.items()
+            if goal is goals.none or (goal not in telling and self.atoms[i] in done)
+        }
+        start = self._after(conditions, known)
+        if start is None:
+            return edges
+        held = [
+            {self.atoms[i]: True for i, goal in wants.items() if goal is one and self.atoms[i] in done}
+            for one in telling
+        ]
+        failed = [{self.atoms[i]: False for i, goal in wants.items() if goal is one} for one in telling]
+        memo: dict[tuple[frozenset[Condition], int, bool], frozenset[Condition] | None] = {}
 
-    def _numbered(self, key: str, found: list[_Found], common: bool) -> tuple[tuple[Goal, ...], tuple[Row, ...]]:
-        """Options of a level, and the edges by their numbers. common: all nodes split alike."""
+        def after_one(rest: frozenset[Condition], i: int, holds: bool) -> frozenset[Condition] | None:
+            if (rest, i, holds) not in memo:
+                memo[rest, i, holds] = self._after(rest, held[i] if holds else failed[i])
+            return memo[rest, i, holds]
+
+        total = min(count + 1, self.most)
+        if common is None:
+            split = self.splits.split_for(given, telling, start, after_one)
+            alike: dict[frozenset[Condition], list[Part]] = {}
+            for part in split:
+                if part.goal is not goals.none:
+                    alike.setdefault(part.rest, []).append(part)
+            edges += [
+                (self.splits.united(given, parts, split, telling), (rest, total)) for rest, parts in alike.items()
+            ]
+            return edges
+        place = [common.index(goal) for goal in telling]
+        numbers: dict[frozenset[Condition], list[int]] = {}
+        rests: dict[tuple[bool | None, ...], frozenset[Condition] | None] = {}
+        for k, part in enumerate(self.splits.split(given, common)):
+            which = tuple(part.which[i] for i in place)
+            if which not in rests:
+                rest: frozenset[Condition] | None = start
+                for i, holds in enumerate(which):
+                    rest = after_one(rest, i, bool(holds)) if rest is not None else None
+                rests[which] = rest
+            after = rests[which]
+            if after is not None:
+                numbers.setdefault(after, []).append(k)
+        edges += [(tuple(pieces), (rest, total)) for rest, pieces in numbers.items()]
+        return edges
+
+    def _numbered(
+        self, key: str, found: list[list[tuple[_Value, int]]], common: tuple[Goal, ...] | None
+    ) -> tuple[tuple[Goal, ...], tuple[Row, ...]]:
+        """Options of a level, and the edges by their numbers."""
         numbers: dict[Goal, int] = {}
         option_of: dict[int, int] = {}
-        if common:
+        if common is not None:
+            given, split = self.order[key], self.splits.split(self.order[key], common)
             targets: dict[int, list[tuple[int, int]]] = {}
-            for node, (_, edges) in enumerate(found):
-                for pieces, child in edges:
-                    for piece in pieces or ():
+            for node, edges in enumerate(found):
+                for value, child in edges:
+                    for piece in value if isinstance(value, tuple) else ():
                         targets.setdefault(piece, []).append((node, child))
             alike: dict[tuple[tuple[int, int], ...], list[int]] = {}  # what no node tells apart is one option
             for piece in sorted(targets):
                 alike.setdefault(tuple(targets[piece]), []).append(piece)
             for like in alike.values():
-                option = numbers.setdefault(self._united(key, found[0][0], like), len(numbers))
-                option_of.update(dict.fromkeys(like, option))
+                goal = self.splits.united(given, [split[piece] for piece in like], split, common)
+                option_of.update(dict.fromkeys(like, numbers.setdefault(goal, len(numbers))))
         rows = []
-        for telling, edges in found:
+        for edges in found:
             row: list[tuple[int, int]] = []
-            for pieces, child in edges:
-                if pieces is None:
+            for value, child in edges:
+                if value is None:
                     row.append((-1, child))
-                elif common:
-                    row += [(option, child) for option in dict.fromkeys(option_of[piece] for piece in pieces)]
+                elif isinstance(value, tuple):
+                    row += [(option, child) for option in dict.fromkeys(option_of[piece] for piece in value)]
                 else:
-                    row.append((numbers.setdefault(self._united(key, telling, pieces), len(numbers)), child))
+                    row.append((numbers.setdefault(value, len(numbers)), child))
             rows.append(tuple(row))
         return tuple(numbers), tuple(rows)
-
-    def _united(self, key: str, telling: tuple[Goal, ...], pieces: Iterable[int]) -> Goal:
-        given, split = self.order[key], self.diagrams.split(self.order[key], telling)
-        parts = [split[k] for k in pieces]
-        return self.diagrams.united(given, [goal for goal, _ in parts], [which for _, which in parts], split, telling)
 
     def _after(self, conditions: Iterable[Condition], verdicts: dict[Members, bool]) -> frozenset[Condition] | None:
         memo: dict[Condition, Condition] = {}
@@ -488,10 +293,10 @@ class _Drawing:
             wants = {i: goal for i, goal in enumerate(choice[1:]) if i in self.late and self._matters(given, goal)}
             telling = tuple(dict.fromkeys(goal for goal in wants.values() if goal is not self.goals.none))
             pairs = []
-            for goal, which in self.diagrams.split(given, telling):
-                failing = {wanted for wanted, holds in zip(telling, which, strict=True) if not holds}
+            for part in self.splits.split(given, telling):
+                failing = {wanted for wanted, holds in zip(telling, part.which, strict=True) if not holds}
                 broken = frozenset(i for i, wanted in wants.items() if wanted in failing or wanted is self.goals.none)
-                pairs.append((goal, kinds.setdefault(broken, len(kinds))))
+                pairs.append((part.goal, kinds.setdefault(broken, len(kinds))))
             others.append(tuple(pairs))
         states: dict[tuple[frozenset[int], int], int] = {(frozenset(), 0): 0}
         moves: list[list[int]] = [[] for _ in kinds]

@@ -15,7 +15,6 @@ from ..languages import operations
 from ..languages.dfa import DFA
 from ..languages.operations import ANY_STRING, count_words, with_labels
 from ..languages.words import words
-from .conditions import atoms
 from .forms import Goal, Members, Rule
 from .strings import encodable, encoded
 
@@ -37,7 +36,7 @@ class Keys:
 
     def atoms(self, members: Members) -> list[Members]:
         """The shapes that the conditions of a shape speak of."""
-        return list(dict.fromkeys(atom for condition in members.where for atom in atoms(condition)))
+        return list(dict.fromkeys(atom for condition in members.where for atom in condition.atoms))
 
     def resolved(self, members: Members) -> tuple[dict[str, Goal], DFA | None, list[Choice]]:
         """(the keys that are told apart by name, with their goals; the automaton of the others; its choices).

@@ -30,7 +30,7 @@ from constrain.automata.json_layouts import array_layout, object_layout, without
 from constrain.automata.oracle import Members, Oracle, children, value_of
 from constrain.languages.operations import ANY_STRING, label_product
 from constrain.languages.pattern import compile_pattern
-from constrain.schema.diagrams import Plan
+from constrain.schema.plans import Plan
 
 PIECES = (
     b'{"', b'":', b'": ', b'":"', b'",', b'", "', b'"}', b'"}}', b'"]', b"[]", b"{}", b"}}", b"},", b'},{"', b"]}",
