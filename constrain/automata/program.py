@@ -369,7 +369,7 @@ class Program:
         rows[:, at.D_LEAST] = least
         rows[:, at.D_MOST] = most
         rows[:, at.D_WORDS] = _word_counts(dfa) if count_words else -1
-        rows[:, at.D_LABELS] = _labels_ahead(dfa) if count_words and 0 < dfa.labels.max() < MANY_LABELS else -1
+        rows[:, at.D_LABELS] = _labels_ahead(dfa) if count_words and dfa.labels.max() < MANY_LABELS else -1
         wide = (dfa.table >= 0)[:, dfa.classes].sum(axis=1) >= WIDE
         rows[:, at.D_MASK] = -1
         free, accepted = _free_states(dfa)
