@@ -1,7 +1,8 @@
 """Automata on disk: those of formats that take long to build are built once per machine.
 
-One `.npz` per name and per hash of all that it is made from: the code of this package, and the Unicode tables. A
-missing, truncated or foreign file, a read-only disk and concurrent writers all end in building again.
+One `.npz` per name, with what every automaton is asked first, and per hash of all that it is made from: the code of
+this package, and the Unicode tables. A missing, truncated or foreign file, a read-only disk and concurrent writers all
+end in building again.
 """
 
 from __future__ import annotations
@@ -36,8 +37,13 @@ def stored(name: str, build: Callable[[], DFA]) -> DFA:
     dfa = _load(path)
     if dfa is None:
         dfa = build()
+        least, most = dfa.char_bounds
+        regular = np.array(dfa.has_interval_lengths)
         buffer = io.BytesIO()
-        np.savez(buffer, classes=dfa.classes, table=dfa.table, labels=dfa.labels, name=np.array(dfa.name or ""))
+        np.savez(
+            buffer, classes=dfa.classes, table=dfa.table, labels=dfa.labels, name=np.array(dfa.name or ""),
+            least=least, most=most, regular=regular,
+        )  # fmt: skip
         if _cache.write_atomically(path, buffer.getvalue()):
             _cache.prune(directory, "*.npz", _KEPT)
     return dfa
@@ -46,13 +52,16 @@ def stored(name: str, build: Callable[[], DFA]) -> DFA:
 def _load(path: Path) -> DFA | None:
     try:
         with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as arrays:
-            found = [arrays[key] for key in ("classes", "table", "labels")]
-            name = str(arrays["name"]) or None
+            found = [arrays[key] for key in ("classes", "table", "labels", "least", "most")]
+            name, regular = str(arrays["name"]) or None, bool(arrays["regular"])
     except Exception:  # not there, cut off or damaged: zip files have checksums
         return None
     for array in found:
         array.flags.writeable = False
-    return DFA(found[0], found[1], found[2], name)
+    dfa = DFA(found[0], found[1], found[2], name)
+    # what these would compute when first asked for
+    dfa.__dict__.update(char_bounds=(found[3], found[4]), has_interval_lengths=regular)
+    return dfa
 
 
 @functools.cache

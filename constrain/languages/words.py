@@ -77,6 +77,8 @@ def count_words(dfa: DFA, cap: int) -> int:
     """The number of words, or `cap` where it is larger or infinite."""
     if dfa.is_empty:
         return 0
+    if (dfa.table == np.arange(dfa.n_states, dtype=np.int32)[:, None]).any():
+        return cap  # a state leads to itself
     weights = np.bincount(dfa.classes, minlength=dfa.table.shape[1]).tolist()
     into: list[list[tuple[int, int]]] = [[] for _ in range(dfa.n_states)]
     pending = [0] * dfa.n_states

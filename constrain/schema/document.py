@@ -53,12 +53,16 @@ class Location:
     def __init__(self, schema: Any, scope: Scope, parent: Location | None, token: str | int) -> None:
         self.schema, self.scope, self.parent, self.token = schema, scope, parent, token
         self.dynamic: tuple[Scope, ...] = ()
-        """Resources entered on the way here, outermost first; kept only where dynamic references need them."""
+        """The resources entered on the way here that dynamic references can lead to, outermost first: the root's, and
+        those with a dynamic anchor that none before has. Kept only where dynamic references need them.
+        """
 
     def within(self, outer: Location) -> Location:
         """The same place, reached from `outer`."""
         here = Location(self.schema, self.scope, self.parent, self.token)
-        here.dynamic = outer.dynamic if self.scope in outer.dynamic else (*outer.dynamic, self.scope)
+        known = outer.dynamic
+        fresh = any(all(name not in scope.dynamic for scope in known) for name in self.scope.dynamic)
+        here.dynamic = (*known, self.scope) if fresh else known
         return here
 
     @property
