@@ -91,7 +91,8 @@ def _judged(counts: Counter[str]) -> int:
 
 def _line(counts: Counter[str]) -> str:
     shown = {name: n for name, n in counts.items() if name not in ("schemas", "failures")}
-    return f"{_judged(counts):,} judged, " + ", ".join(f"{n:,} {name}" for name, n in shown.items()) + f"; {counts['failures']} failures"
+    others = ", ".join(f"{n:,} {name}" for name, n in shown.items())
+    return f"{_judged(counts):,} judged, {others}; {counts['failures']} failures"
 
 
 if __name__ == "__main__":
