@@ -292,10 +292,17 @@ def fill_string(desc, c, way, mask):
     else:
         # exact for all tokens with a quote, whether they end the string or spell a quote inside
         walk(desc, E_QUOTED, c, c + 1, 0, desc[E_QUOTED + 1], ALL, mask)
-    if A[A_STATUS] == OK and (C[row + LO] < C[row + HI] or is_like_taken(P, A, C, octets(desc, E_TEXT), row, A[A_POS])):
-        finite = C[row + TEXT] >= 0 and P[state + D_WORDS] >= 0
+    # words and keys that are taken matter to tokens that end the string; to others where it may not be anything
+    anything = P[state + D_WORDS] == D_EVERYTHING and P[state + D_LABEL] >= 0
+    if A[A_STATUS] != OK or (anything and way != FREE):
+        return
+    if C[row + LO] < C[row + HI] or is_like_taken(P, A, C, octets(desc, E_TEXT), row, A[A_POS]):
         A[A_OUT] = A[A_END]
-        walk(desc, E_TRIE, c, c + 1, 0, desc[E_TRIE + 1], CORRECTED if way == FREE or finite else WORDS, mask)
+        if anything:
+            walk(desc, E_QUOTED, c, c + 1, 0, desc[E_QUOTED + 1], CORRECTED, mask)
+        else:
+            finite = C[row + TEXT] >= 0 and P[state + D_WORDS] >= 0
+            walk(desc, E_TRIE, c, c + 1, 0, desc[E_TRIE + 1], CORRECTED if finite else WORDS, mask)
 
 
 @kernel("O i M -> v")
