@@ -23,6 +23,7 @@ from .layout import (
     E_TEXT,
     F_SHAPE,
     F_SHAPE_KIND,
+    FLAG_SETTLED,
     G_BITS,
     G_COUNT,
     G_EXTRA,
@@ -38,14 +39,17 @@ from .layout import (
     LO,
     NODE,
     O_EXTRA,
+    O_KEYS,
     O_MAX,
     O_MIN,
     O_REGISTERS,
+    O_SEEN,
     PARENT,
     R_HASH,
     R_REGS,
     REACH,
     REGS,
+    S_FLAGS,
     SHAPE_ARRAY,
     SHAPE_OBJECT,
     STATE,
@@ -63,7 +67,7 @@ from .layout import (
     Y_MIN,
     Y_PREFIX_COUNT,
 )
-from .lexemes import matched
+from .lexemes import any_bit, matched
 from .mixing import load_hash_at, mix, store_hash_at
 from .views import ints, octets
 
@@ -88,10 +92,23 @@ def clipped(count, least, most):
     return max(least - count, 0) * (2 * REACH + 1) + room
 
 
-@kernel("P A i i -> i")
-def registers_hash(P, A, node, regs):
-    """Hash of a frame's registers, without the additional keys where these do not matter; 0 when items could matter."""
+@kernel("P i i -> b")
+def is_settled(P, node, state):
+    """Whether no token can tell which keys have been written, only whether the object may end here, and go on."""
+    if P[node + F_SHAPE_KIND] != SHAPE_OBJECT or P[state + S_FLAGS] & FLAG_SETTLED == 0:
+        return False
+    return P[P[node + F_SHAPE] + O_SEEN] == 0
+
+
+@kernel("P A i i i -> i")
+def registers_hash(P, A, node, state, regs):
+    """Hash of a frame's registers in a layout state, without the keys where these do not matter; 0 when items could
+    matter."""
     kind, shape = P[node + F_SHAPE_KIND], P[node + F_SHAPE]
+    if is_settled(P, node, state):
+        goes_on = any_bit(A, regs + G_BITS, 0, P[shape + O_KEYS])
+        may_end = A[regs + G_MISSING] == 0 and A[regs + G_COUNT] >= P[shape + O_MIN]
+        return mix(mix(13, A[regs + G_EXTRA]), 2 * int(goes_on) + int(may_end)) | 1
     if kind == SHAPE_OBJECT:
         h = mix(mix(7, clipped(A[regs + G_COUNT], P[shape + O_MIN], P[shape + O_MAX])), A[regs + G_KEY])
         h = mix(mix(h, A[regs + G_MISSING]), A[regs + G_EXTRA])
@@ -112,7 +129,7 @@ def registers_hash(P, A, node, regs):
 @kernel("P A i i i i -> i")
 def row_hash(P, A, node, state, regs, parent):
     """Hash of a frame row."""
-    below, own = load_hash(A, parent), registers_hash(P, A, node, regs)
+    below, own = load_hash(A, parent), registers_hash(P, A, node, state, regs)
     if below == 0 or own == 0:
         return 0
     return mix(mix(mix(below, own), node), state) | 1
@@ -162,8 +179,9 @@ def config_hash(desc, P, A, C, row):
             h = mix(h, clipped(C[row + CHARS], P[node + L_MIN], P[node + L_MAX]))
         own = 1
     else:
-        own = registers_hash(P, A, node, C[row + REGS])
-        if P[node + F_SHAPE_KIND] == SHAPE_OBJECT and A[C[row + REGS] + G_EXTRAS] != 0:
+        own = registers_hash(P, A, node, C[row + STATE], C[row + REGS])
+        extras = P[node + F_SHAPE_KIND] == SHAPE_OBJECT and A[C[row + REGS] + G_EXTRAS] != 0
+        if extras and not is_settled(P, node, C[row + STATE]):
             h = mix(h, load_hash_at(A, A[C[row + REGS] + G_EXTRAS] + X_HASH))  # a token may write a whole key at once
     if below == 0 or own == 0:
         return 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -29,6 +29,7 @@ __all__ = ["VocabularyIndex", "address_of", "as_bits", "index_of", "point"]
 
 NEVER, WANTED = -1, -2
 _MOST_STARTS = 16
+_ALL_BYTES = frozenset(bytes([byte]) for byte in range(256))
 SLOTS = 512
 QUOTE = ord('"')
 # a token that could end an additional key and spell a whole further key
@@ -62,6 +63,7 @@ class VocabularyIndex:
         self.words = (vocabulary.size + 31) // 32
         self.trie = vocabulary.trie
         self.long_tails = self.whole_keys = 0
+        self.key_starts: frozenset[bytes] = frozenset()
         self.masks: NDArray[np.int32] = np.zeros((SLOTS, self.words), np.int32)
         self.cache = self.previous = MaskCache(self.words)
         self.lock = threading.RLock()
@@ -76,7 +78,7 @@ class VocabularyIndex:
         key = tuple(map(id, common))
         start = self._starts.get(key)
         if start is None:
-            start = Program(Limits(), _unknown)  # which must not hold what holds it
+            start = Program(Limits(), _unknown, self.key_starts)  # nothing in it may hold what holds it
             start.encode_all(common)
             if len(self._starts) >= _MOST_STARTS:
                 self._starts.clear()
@@ -114,6 +116,9 @@ class VocabularyIndex:
         self.lengths = np.zeros((0, self.words), np.int32)
         spells_twice = any(_LONG_TAIL.search(vocabulary.token_bytes(t) or b"") for t in self.quoted.ids.tolist())
         self.whole_keys = any(_WHOLE_KEY.search(vocabulary.token_bytes(t) or b"") for t in self.quoted.ids.tolist())
+        self.key_starts = _key_starts(vocabulary.token_bytes(t) or b"" for t in self.quoted.ids.tolist())
+        if self.whole_keys:
+            self.key_starts = _ALL_BYTES
         self.long_tails = 2 if vocabulary.max_token_bytes > at.REACH else int(spells_twice)
         self.containing = _containing_classes(self.trie, self.words)
         self.lean, self.spaces, self.long = _without_leading_blanks(vocabulary, self.words)
@@ -122,7 +127,7 @@ class VocabularyIndex:
         """All that was made, to be kept on disk."""
         found = {f"{name}.{field}": np.asarray(getattr(getattr(self, name), field)) for name, field in _TRIES}
         found |= {name: getattr(self, name) for name in _ARRAYS}
-        return found | {"flags": np.array([self.long_tails, self.whole_keys], np.int64), "inside": self.masks[0]}
+        return found | {"flags": np.array([self.long_tails, self.whole_keys, *sorted(map(ord, self.key_starts))], np.int64), "inside": self.masks[0]}
 
     def use(self, arrays: Arrays) -> None:
         """Take over what another index made."""
@@ -133,7 +138,8 @@ class VocabularyIndex:
             setattr(self, name, Trie.of(found))
         for name in _ARRAYS:
             setattr(self, name, arrays[name])
-        self.long_tails, self.whole_keys = arrays["flags"].tolist()
+        self.long_tails, self.whole_keys, *starts = arrays["flags"].tolist()
+        self.key_starts = frozenset(bytes([byte]) for byte in starts)
         self.publish(ANY_STRING, 0, arrays["inside"])
 
     @property
@@ -222,6 +228,23 @@ def _made(vocabulary: Vocabulary) -> VocabularyIndex:
         index.use(arrays)
     index.ready = True
     return index
+
+
+def _key_starts(tokens: Iterable[bytes]) -> frozenset[bytes]:
+    """What tokens say behind a comma and a quote: the beginnings of keys. A backslash alone says nothing, as any key can
+    be spelled so; where more of an escape is there, it may be any byte.
+    """
+    found: set[bytes] = set()
+    for token in tokens:
+        comma = token.find(b",")
+        quote = token.find(b'"', comma) if comma >= 0 else -1
+        while 0 <= quote < len(token) - 1:
+            tail = token[quote + 1 :]
+            if len(tail) > 1 and tail[:1] == b"\\":
+                return _ALL_BYTES
+            found.add(tail[:1])
+            quote = token.find(b'"', quote + 1)
+    return frozenset(found) - {b"\\"}
 
 
 def _unknown(dfa: DFA, state: int) -> int:

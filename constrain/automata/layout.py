@@ -72,6 +72,7 @@ T_INDEX, T_BUILT, T_SIZE = 1, 2, 3
 # layout state
 S_GUARD, S_FLAGS, S_NEWLINES, S_BASE, S_LEVEL, S_CALLS, S_CALL_LIST, S_EDGES, S_EDGE_LIST = range(9)
 FLAG_FINAL, FLAG_CLOSED = 1, 2  # may end here; ends here (nothing can follow)
+FLAG_SETTLED = 4  # behind the value of a member, before what separates it from the next
 CALL_SELECT, CALL_RETURNS, CALL_NODE, CALL_NULLABLE, CALL_EQUAL, CALL_SIZE = 0, 1, 2, 3, 4, 5
 # CALL_EQUAL: the state where an item that equals an earlier one goes on, or
 NOWHERE, UNCOMPARED = -1, -2
@@ -85,10 +86,10 @@ D_EVERYTHING = -2  # D_WORDS of the automaton of all strings
 # object shape: declared keys, words of bits, key lexeme, values, required bits, possible bits, initial bits, initially extra?,
 # required count, least, most members, rank of each key (or -1), keys by rank, values of additional keys, their automaton, labels;
 # diagram (or -1); bits of the declared keys whose value is surely one of infinitely many; labels of additional keys as bits;
-# ints of registers behind the fixed ones.
+# ints of registers behind the fixed ones; may a token that begins before the comma tell which keys may follow it?
 O_KEYS, O_WORDS, O_LEXEME, O_VALUES, O_REQUIRED, O_POSSIBLE, O_INITIAL, O_EXTRA_FIRST = 0, 1, 2, 3, 4, 5, 6, 7
 O_MISSING, O_MIN, O_MAX, O_RANK, O_BY_RANK, O_EXTRA_VALUES, O_EXTRA, O_LABELS = 8, 9, 10, 11, 12, 13, 14, 15
-O_DIAGRAM, O_ENDLESS, O_ALL_LABELS, O_REGISTERS, O_SIZE = 16, 17, 18, 19, 20
+O_DIAGRAM, O_ENDLESS, O_ALL_LABELS, O_REGISTERS, O_SEEN, O_SIZE = 16, 17, 18, 19, 20, 21
 
 # diagram: levels; nodes, those behind the last level included; level of each declared key (or -1); per level: key, number of
 # options, their nodes, number of edges, edges (node, option or -1, node), all nodes numbered through; number of the first node

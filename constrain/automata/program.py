@@ -47,20 +47,22 @@ _numbers = count(1)
 WIDE = 48  # states that go on with at least so many bytes deserve a ready mask
 MANY_WORDS = 1 << 24  # word counts saturate here
 _MOST_COMPARED = 1024
+_QUOTE = ord('"')
 SPACES = 1 << 0x20 | 1 << 0x09 | 1 << 0x0A | 1 << 0x0D
 
 
 class Program:
     """The encoded grammar. `heap` is the array for the kernels."""
 
-    def __init__(self, limits: Limits, mask_slot: Callable[[DFA, int], int]) -> None:
+    def __init__(self, limits: Limits, mask_slot: Callable[[DFA, int], int], key_starts: frozenset[bytes]) -> None:
+        """key_starts: what stands in some token behind a comma and a quote."""
         self.heap: NDArray[np.int32] = np.zeros(4096, np.int32)
         self.limits = limits
         self.number = next(_numbers)
         """Tells the grammars of a process apart, in the keys of cached masks."""
         self.entry = 0, 0
         """(frame, state) of the first configuration: a frame that calls the root node and ends."""
-        self._mask_slot = mask_slot
+        self._mask_slot, self._key_starts = mask_slot, key_starts
         self._top = 1
         self._stubs: list[Node] = []
         self._nodes: dict[int, int] = {}
@@ -229,9 +231,21 @@ class Program:
                 self._put(_bits(shape.endless or [False] * n)),
                 labels,
                 (n + 31) // 32 + (0 if shape.diagram is None else len(shape.diagram.keys) + 1),
+                int(self._is_seen(shape)),
             ],
         )
         return address
+
+    def _is_seen(self, shape: ObjectShape) -> bool:
+        """Whether a token that begins before a comma may tell which keys can follow it, beyond whether any can."""
+        if shape.diagram is not None or shape.skin is not Skin.JSON_STRING:
+            return True
+        extra = self._dfa(shape.extra, count_words=True)
+        if shape.extra is not None and extra >= 0:
+            size = at.D_NEXT + shape.extra.table.shape[1]
+            if (self.heap[extra + at.D_WORDS : extra + shape.extra.n_states * size : size] >= 0).any():
+                return True  # additional keys may be used up
+        return any(key[:1] in self._key_starts for key in shape.keys)
 
     def _diagram(self, shape: ObjectShape, diagram: Diagram) -> int:
         self.diagrams += 1
@@ -312,11 +326,14 @@ class Program:
         places = [self._reserve(size) for size in sizes]
         self._layouts[id(layout)] = places[0]
         self.state_numbers.update((place, number) for number, place in enumerate(places))
-        for place, state in zip(places, layout.states, strict=True):
-            self._write(place, self._layout_state(state, places, layout))
+        after_values = {call.returns for state in layout.states for call in state.calls if call.select is Select.VALUE}
+        quotes = any(byte == _QUOTE for state in layout.states for byte, _ in state.edges)
+        for number, (place, state) in enumerate(zip(places, layout.states, strict=True)):
+            settled = number in after_values and not state.calls and not quotes
+            self._write(place, self._layout_state(state, places, layout, settled))
         return places[0]
 
-    def _layout_state(self, state: LayoutState, places: Sequence[int], layout: Layout) -> list[int]:
+    def _layout_state(self, state: LayoutState, places: Sequence[int], layout: Layout, settled: bool) -> list[int]:
         closed = state.final and not state.edges and not state.calls and state.space is None
         space = state.space
         calls: list[int] = []
@@ -328,7 +345,7 @@ class Program:
             calls += [int(call.select), places[call.returns], target, int(empty), equal]
         return [
             int(state.guard),
-            at.FLAG_FINAL * state.final + at.FLAG_CLOSED * closed,
+            at.FLAG_FINAL * state.final + at.FLAG_CLOSED * closed + at.FLAG_SETTLED * settled,
             *((-1, 0, 0) if space is None else (space.newlines, space.base, space.per_level)),
             len(state.calls),
             self._put(calls),
