@@ -9,7 +9,7 @@ from __future__ import annotations
 from ._kernel import kernel
 from .choices import chosen, narrow, option_count, option_node, options_of
 from .guards import may_continue, passes
-from .hashes import row_hash, store_hash
+from .hashes import row_hash, store_hash, value_of
 from .layout import (
     A_CURRENT,
     A_NEED,
@@ -53,13 +53,10 @@ from .layout import (
     O_DIAGRAM,
     O_EXTRA,
     O_EXTRA_FIRST,
-    O_EXTRA_VALUES,
     O_INITIAL,
-    O_KEYS,
     O_LEXEME,
     O_MISSING,
     O_REGISTERS,
-    O_VALUES,
     O_WORDS,
     PARENT,
     R_COMPARES,
@@ -168,10 +165,8 @@ def call_target(P, A, call, node, regs):
     if select == SELECT_KEY:
         return P[shape + O_LEXEME]
     if select == SELECT_VALUE:
-        label, keys = A[regs + G_KEY], P[shape + O_KEYS]
-        if P[shape + O_DIAGRAM] >= 0 and options_of(P, shape, label) >= 0:
-            return -1
-        return P[P[shape + O_VALUES] + label] if label < keys else P[P[shape + O_EXTRA_VALUES] + label - keys]
+        label = A[regs + G_KEY]
+        return -1 if P[shape + O_DIAGRAM] >= 0 and options_of(P, shape, label) >= 0 else value_of(P, shape, label)
     if not may_continue(P, A, SHAPE_ARRAY, shape, regs):
         return -1
     count = A[regs]

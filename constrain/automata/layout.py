@@ -72,7 +72,7 @@ T_INDEX, T_BUILT, T_SIZE = 1, 2, 3
 # layout state
 S_GUARD, S_FLAGS, S_NEWLINES, S_BASE, S_LEVEL, S_CALLS, S_CALL_LIST, S_EDGES, S_EDGE_LIST = range(9)
 FLAG_FINAL, FLAG_CLOSED = 1, 2  # may end here; ends here (nothing can follow)
-FLAG_SETTLED = 4  # behind the value of a member, before what separates it from the next
+FLAG_SETTLED, FLAG_VALUED = 4, 8  # behind the value of a member, before what separates it from the next; before it, behind its key
 CALL_SELECT, CALL_RETURNS, CALL_NODE, CALL_NULLABLE, CALL_EQUAL, CALL_SIZE = 0, 1, 2, 3, 4, 5
 # CALL_EQUAL: the state where an item that equals an earlier one goes on, or
 NOWHERE, UNCOMPARED = -1, -2

@@ -238,7 +238,7 @@ class Program:
 
     def _is_seen(self, shape: ObjectShape) -> bool:
         """Whether a token that begins before a comma may tell which keys can follow it, beyond whether any can."""
-        if shape.diagram is not None or shape.skin is not Skin.JSON_STRING:
+        if shape.diagram is not None or shape.skin is not Skin.JSON_STRING or len(self._key_starts) == 256:
             return True
         extra = self._dfa(shape.extra, count_words=True)
         if shape.extra is not None and extra >= 0:
@@ -326,14 +326,12 @@ class Program:
         places = [self._reserve(size) for size in sizes]
         self._layouts[id(layout)] = places[0]
         self.state_numbers.update((place, number) for number, place in enumerate(places))
-        after_values = {call.returns for state in layout.states for call in state.calls if call.select is Select.VALUE}
-        quotes = any(byte == _QUOTE for state in layout.states for byte, _ in state.edges)
+        flags = _member_flags(layout)
         for number, (place, state) in enumerate(zip(places, layout.states, strict=True)):
-            settled = number in after_values and not state.calls and not quotes
-            self._write(place, self._layout_state(state, places, layout, settled))
+            self._write(place, self._layout_state(state, places, layout, flags.get(number, 0)))
         return places[0]
 
-    def _layout_state(self, state: LayoutState, places: Sequence[int], layout: Layout, settled: bool) -> list[int]:
+    def _layout_state(self, state: LayoutState, places: Sequence[int], layout: Layout, flags: int) -> list[int]:
         closed = state.final and not state.edges and not state.calls and state.space is None
         space = state.space
         calls: list[int] = []
@@ -345,7 +343,7 @@ class Program:
             calls += [int(call.select), places[call.returns], target, int(empty), equal]
         return [
             int(state.guard),
-            at.FLAG_FINAL * state.final + at.FLAG_CLOSED * closed + at.FLAG_SETTLED * settled,
+            at.FLAG_FINAL * state.final + at.FLAG_CLOSED * closed + flags,
             *((-1, 0, 0) if space is None else (space.newlines, space.base, space.per_level)),
             len(state.calls),
             self._put(calls),
@@ -460,6 +458,21 @@ def first_bytes(node: Node, _open: frozenset[int] = frozenset()) -> int:
     for call in state.calls:
         bits |= ANY_INPUT if call.node is None or nullable(call.node) else first_bytes(call.node, inside)
     return bits
+
+
+def _member_flags(layout: Layout) -> dict[int, int]:
+    """Flags of the states around the values of members (layout.py)."""
+    states = layout.states
+    if any(byte == _QUOTE for state in states for byte, _ in state.edges):
+        return {}  # what begins with a quote need not be a key
+    values = {n for n, state in enumerate(states) if state.calls and all(c.select is Select.VALUE for c in state.calls)}
+    ended = {call.returns for n in values for call in states[n].calls}
+    flags = {n: at.FLAG_SETTLED for n in ended if not states[n].calls}
+    for n, state in enumerate(states):
+        before = n not in flags and not state.calls and state.edges and values.issuperset(t for _, t in state.edges)
+        if n in values or before:
+            flags[n] = at.FLAG_VALUED
+    return flags
 
 
 def _byte_set(members: Iterable[int]) -> int:
