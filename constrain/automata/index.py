@@ -78,7 +78,8 @@ class VocabularyIndex:
         key = tuple(map(id, common))
         start = self._starts.get(key)
         if start is None:
-            start = Program(Limits(), _unknown, self.key_starts)  # nothing in it may hold what holds it
+            starts = self.key_starts | ({b""} if self.whole_keys else set())
+            start = Program(Limits(), _unknown, starts)  # nothing in it may hold what holds it
             start.encode_all(common)
             if len(self._starts) >= _MOST_STARTS:
                 self._starts.clear()
@@ -117,8 +118,6 @@ class VocabularyIndex:
         spells_twice = any(_LONG_TAIL.search(vocabulary.token_bytes(t) or b"") for t in self.quoted.ids.tolist())
         self.whole_keys = any(_WHOLE_KEY.search(vocabulary.token_bytes(t) or b"") for t in self.quoted.ids.tolist())
         self.key_starts = _key_starts(vocabulary.token_bytes(t) or b"" for t in self.quoted.ids.tolist())
-        if self.whole_keys:
-            self.key_starts = _ALL_BYTES
         self.long_tails = 2 if vocabulary.max_token_bytes > at.REACH else int(spells_twice)
         self.containing = _containing_classes(self.trie, self.words)
         self.lean, self.spaces, self.long = _without_leading_blanks(vocabulary, self.words)

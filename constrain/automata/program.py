@@ -55,7 +55,7 @@ class Program:
     """The encoded grammar. `heap` is the array for the kernels."""
 
     def __init__(self, limits: Limits, mask_slot: Callable[[DFA, int], int], key_starts: frozenset[bytes]) -> None:
-        """key_starts: what stands in some token behind a comma and a quote."""
+        """key_starts: what stands in some token behind a comma and a quote; b"" where one spells a whole key."""
         self.heap: NDArray[np.int32] = np.zeros(4096, np.int32)
         self.limits = limits
         self.number = next(_numbers)
@@ -238,13 +238,15 @@ class Program:
 
     def _is_seen(self, shape: ObjectShape) -> bool:
         """Whether a token that begins before a comma may tell which keys can follow it, beyond whether any can."""
-        if shape.diagram is not None or shape.skin is not Skin.JSON_STRING or len(self._key_starts) == 256:
+        if shape.diagram is not None or shape.skin is not Skin.JSON_STRING:
             return True
         extra = self._dfa(shape.extra, count_words=True)
         if shape.extra is not None and extra >= 0:
             size = at.D_NEXT + shape.extra.table.shape[1]
             if (self.heap[extra + at.D_WORDS : extra + shape.extra.n_states * size : size] >= 0).any():
                 return True  # additional keys may be used up
+            if b"" in self._key_starts:
+                return True  # one may have been written
         return any(key[:1] in self._key_starts for key in shape.keys)
 
     def _diagram(self, shape: ObjectShape, diagram: Diagram) -> int:
