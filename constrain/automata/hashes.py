@@ -97,8 +97,8 @@ def clipped(count, least, most):
 
 @kernel("P i i i -> b")
 def is_blind(P, node, state, flags):
-    """Whether an object is in a layout state with one of the flags, and no token tells which keys were written: only whether
-    it may end, and go on, behind the value."""
+    """Whether an object is in a layout state with one of the flags, and no token tells which keys were written: only
+    whether it may end, and go on, behind the value."""
     if P[node + F_SHAPE_KIND] != SHAPE_OBJECT or P[state + S_FLAGS] & flags == 0:
         return False
     return P[P[node + F_SHAPE] + O_SEEN] == 0
