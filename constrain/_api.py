@@ -60,7 +60,7 @@ def compile_json_schema(
 
     Raises SchemaError, UnsatisfiableError, LimitError.
     """
-    from .schema.compile import compile_document, scanned
+    from .schema.compile import common_nodes, compile_document, scanned
     from .schema.options import Options
 
     limits = limits_of(limits)
@@ -85,7 +85,8 @@ def compile_json_schema(
         "openapi": openapi,
     }
     origin = Origin("json_schema", lambda: document.root.schema, arguments, lambda: document.retrieved)
-    return Grammar(root, vocab, report=report, limits=limits, origin=origin)
+    common = common_nodes(document, options)
+    return Grammar(root, vocab, report=report, limits=limits, origin=origin, common=common)
 
 
 def compile_regex(

@@ -31,6 +31,7 @@ from pathlib import Path
 from typing import Any, TypeVar, overload
 
 from constrain import _cache
+from constrain._parts import part_compiler
 
 __all__ = ["cache_dir", "compile_beside", "jit", "native"]
 
@@ -64,7 +65,7 @@ def jit(func: Any = None, *, signature: Any = None, eager: bool = True, **option
         return func
     if not eager:
         # never called from Python: no wrappers, and nothing to keep, since it is a part of what calls it
-        options |= {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+        options |= {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "pipeline_class": part_compiler()}
     dispatcher = numba.njit(nogil=True, error_model="numpy", **options)(func)
     cache = _make_cache(func) if eager else None
     if cache is not None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from random import Random
@@ -36,6 +36,17 @@ _OPTIONS: dict[str, tuple[Any, ...]] = {
     "numbers": ("canonical", "any"),
 }
 _LIMITS = constrain.Limits(max_seconds=3.0)
+_COUNTS = (
+    "schemas",
+    "refused",
+    "unsatisfiable",
+    "limited",
+    "values",
+    "valid",
+    "samples",
+    "disputed",
+    "with kernels",
+)
 
 
 @dataclass(frozen=True)
@@ -49,16 +60,22 @@ class Failure:
 
 
 class Judge:
-    """Judges schemas, with a random number generator for each of its own. kernels: the share that meets kernels too."""
+    """Judges schemas, with a random number generator for each of its own.
 
-    def __init__(self, kernels: float = 0.2) -> None:
+    kernels: the share that meets kernels too. instances: values judged for each schema, its samples not among them.
+    counts: of what was met so far. reason: why the last schema was refused or limited, or a value disputed.
+    """
+
+    def __init__(self, kernels: float = 0.2, instances: int = 20) -> None:
         self.kernels = kernels
-        self.counts = dict.fromkeys(("schemas", "refused", "unsatisfiable", "limited", "values", "valid", "samples"), 0)
+        self.instances = instances
+        self.counts = dict.fromkeys(_COUNTS, 0)
+        self.reason = ""
         tokens: list[bytes | None] = [bytes([b]) for b in range(256)]
         self.vocabulary = constrain.Vocabulary.from_tokens(tokens, {"<end>": 256}, [256])
 
-    def failures(self, schema: Any, seed: int) -> Iterator[Failure]:
-        """All that fails for the schema, with values and samples drawn from `seed`."""
+    def failures(self, schema: Any, seed: int, given: Sequence[Any] = ()) -> Iterator[Failure]:
+        """All that fails for the schema, with values and samples drawn from `seed`; values `given` are judged too."""
         rng = Random(seed)
         self.counts["schemas"] += 1
         start = time.monotonic()
@@ -66,13 +83,10 @@ class Judge:
             grammar = constrain.compile_json_schema(schema, self.vocabulary, numbers="any", limits=_LIMITS)
         except constrain.UnsatisfiableError:
             self.counts["unsatisfiable"] += 1
-            yield from self._verdicts(schema, None, values(schema, rng, 12))
+            yield from self._verdicts(schema, None, [*given, *values(schema, rng, self.instances - len(given))])
             return
-        except constrain.LimitError:
-            self.counts["limited"] += 1
-            return
-        except constrain.SchemaError:
-            self.counts["refused"] += 1
+        except (constrain.LimitError, constrain.SchemaError) as error:
+            self._set_aside(error)
             return
         except Exception as error:
             yield Failure("crash", schema, f"compile: {type(error).__name__}: {error}")
@@ -80,13 +94,19 @@ class Judge:
         if time.monotonic() - start > _SLOW:
             yield Failure("crash", schema, f"compile takes {time.monotonic() - start:.0f} s")
         try:
-            yield from self._of_grammar(schema, grammar, rng)
-        except constrain.LimitError:
-            self.counts["limited"] += 1
+            yield from self._of_grammar(schema, grammar, rng, given)
+        except constrain.LimitError as error:
+            self._set_aside(error)
         except Exception as error:
             yield Failure("crash", schema, f"{type(error).__name__}: {error}")
 
-    def _of_grammar(self, schema: Any, grammar: constrain.Grammar, rng: Random) -> Iterator[Failure]:
+    def _set_aside(self, error: Exception) -> None:
+        self.counts["limited" if isinstance(error, constrain.LimitError) else "refused"] += 1
+        self.reason = f"{type(error).__name__}: {error}"
+
+    def _of_grammar(
+        self, schema: Any, grammar: constrain.Grammar, rng: Random, given: Sequence[Any]
+    ) -> Iterator[Failure]:
         list(explain_schema(schema, depth=2, numbers="any", limits=_LIMITS))
         oracle = Oracle(grammar.root)
         samples = [constrain.sample(grammar, seed=rng.randrange(1 << 30), max_bytes=most) for most in (0, 80, 80)]
@@ -98,11 +118,15 @@ class Judge:
                 yield Failure("sample", schema, f"not accepted again: {text}")
             elif second is not None and second.on(value).valid is False and not self._disputed(schema, value, True):
                 yield Failure("sample", schema, f"generated, but not valid: {text}")
-        near = [changed(value, rng) for value in found for _ in range(3)]
-        yield from self._verdicts(schema, oracle, [*near, *values(schema, rng, 10)])
+        wanted = self.instances - len(given)
+        near = [changed(found[i % len(found)], rng) for i in range(wanted // 2)]
+        judged = [*given, *near, *values(schema, rng, wanted - len(near))]
+        yield from self._verdicts(schema, oracle, judged)
         yield from self._dead_ends(schema, oracle, samples[1].encode(), rng)
         if rng.random() < self.kernels:
+            self.counts["with kernels"] += 1
             yield from self._masks(schema, grammar, oracle, samples[1].encode())
+            yield from self._accepted(schema, grammar, oracle, judged)
         yield from self._with_options(schema, rng)
 
     def _with_options(self, schema: Any, rng: Random) -> Iterator[Failure]:
@@ -131,7 +155,12 @@ class Judge:
             theirs = second.on(json.loads(text, parse_float=Decimal)).valid
             self.counts["values"] += 1
             self.counts["valid"] += ours
-            if theirs is not None and ours != theirs and not self._disputed(schema, value, ours):
+            if theirs is None or ours == theirs:
+                continue
+            if self._disputed(schema, value, ours):
+                self.counts["disputed"] += 1
+                self.reason = f"{'accepted' if ours else 'rejected'}, unlike jsonschema: {text}"
+            else:
                 yield Failure(
                     "verdict", schema, f"{'accepted' if ours else 'rejected'}, but jsonschema differs: {text}"
                 )
@@ -184,6 +213,17 @@ class Judge:
             if i < len(text):
                 matcher.accept_bytes(text[i : i + 1])
                 threads = oracle.advance(threads, text[i])
+
+    def _accepted(
+        self, schema: Any, grammar: constrain.Grammar, oracle: Oracle, found: Sequence[Any]
+    ) -> Iterator[Failure]:
+        """Kernels and interpreter agree on whole texts."""
+        for value in found:
+            text = json.dumps(value, ensure_ascii=False, default=float).encode()
+            matcher = grammar.matcher()
+            taken = matcher.accept_bytes(text) and matcher.is_accepting()
+            if taken != oracle.accepts(text):
+                yield Failure("kernels", schema, f"{'accept' if taken else 'refuse'}, unlike the interpreter: {text!r}")
 
 
 def _differs_as_documented(schema: str) -> bool:

@@ -26,9 +26,15 @@ CALLER = """
 from constrain._jit import jit
 from constrain.callee import callee
 
+@jit(signature="int64(int64)", eager=False)
+def part(x):
+    if x < 0:
+        raise ValueError
+    return callee(x)
+
 @jit(signature="int64(int64)")
 def caller(x):
-    return callee(x) + 1
+    return part(x) + 1
 
 @jit
 def first(values, index=0):
@@ -53,12 +59,18 @@ with warnings.catch_warnings(record=True) as seen:
         out_of_bounds = "IndexError"
     hits = sum(sum(f.stats.cache_hits.values()) for f in (caller, first)) if compiled else 0
 try:
+    caller(-1)
+    raised = False
+except ValueError:
+    raised = True
+try:
     caller("text")
     refused = False
 except TypeError:
     refused = True
 print(json.dumps(dict(value=value, compiled=compiled, hits=hits, directory=str(cache_dir()) if compiled else None,
-                      warnings=[str(w.message) for w in seen], out_of_bounds=out_of_bounds, refused=refused)))
+                      warnings=[str(w.message) for w in seen], out_of_bounds=out_of_bounds, refused=refused,
+                      raised=raised)))
 """
 
 
@@ -69,7 +81,7 @@ class Copy:
         self.root, self.package = root, root / "constrain"
         self.package.mkdir()
         (self.package / "__init__.py").touch()
-        for name in ("_jit.py", "_cache.py"):
+        for name in ("_jit.py", "_parts.py", "_cache.py"):
             shutil.copy(PACKAGE / name, self.package / name)
         (self.package / "caller.py").write_text(CALLER)
         self.write_callee()
@@ -110,6 +122,7 @@ def copy(tmp_path: Path) -> Copy:
 def test_second_process_loads_and_any_edit_recompiles(copy: Copy) -> None:
     cold = copy.run()
     assert (cold["value"], cold["hits"], cold["warnings"], cold["refused"]) == (21, 0, [], True)
+    assert cold["raised"]  # by a function that is only a part of another
     assert Path(cold["directory"]).parent == copy.package / "__pycache__"
     assert copy.run()["hits"] == 3
     copy.write_callee(factor=3)  # a callee in another module

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -44,6 +44,7 @@ class Grammar:
     report:     what is enforced, relaxed or refused; None for front ends that have nothing to report.
     symbols:    ids of the control tokens that the grammar names.
     origin:     what it was compiled from, to be saved; None for a grammar built from nodes.
+    common:     nodes in it that other grammars have, too, and that are encoded once for all.
     """
 
     def __init__(
@@ -55,6 +56,7 @@ class Grammar:
         limits: Limits | None = None,
         symbols: Iterable[int] = (),
         origin: Origin | None = None,
+        common: Sequence[Node] = (),
     ) -> None:
         self.root = root
         self.vocabulary = vocabulary
@@ -63,6 +65,7 @@ class Grammar:
         self.origin = origin
         self.limits = limits or Limits()
         self.lock = threading.RLock()
+        self._common = tuple(common)
         self._program: Program | None = None
         self._arrays: dict[int, _Array] = {}
 
@@ -73,9 +76,8 @@ class Grammar:
             with self.lock:
                 if self._program is None:
                     from .index import index_of
-                    from .program import Program
 
-                    self._program = Program(self.root, self.limits, index_of(self._bound()).slot)
+                    self._program = index_of(self._bound()).program(self.root, self.limits, self._common)
         return self._program
 
     @property

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from ._kernel import kernel
 from .layout import (
-    A_COMPARES,
     A_OUT,
     A_STATUS,
     CHARS,
@@ -25,6 +24,7 @@ from .layout import (
     NEED_CONFIGS,
     NODE,
     O_ALL_LABELS,
+    P_COMPARES,
     PARENT,
     R_REGS,
     SKIN_RAW,
@@ -37,7 +37,7 @@ from .lexemes import follow, narrow, within_bounds
 @kernel("P A C i i -> b")
 def is_content(P, A, C, row, byte):
     """Whether a byte is plain content of the JSON string that a configuration is in, and no array asks what it is."""
-    if byte < 32 or byte == 34 or byte == 92 or A[A_COMPARES] != 0:
+    if byte < 32 or byte == 34 or byte == 92 or P[P_COMPARES] != 0:
         return False
     return C[row + NODE] != DONE and P[C[row + NODE]] == K_LEXEME and P[C[row + NODE] + L_SKIN] != SKIN_RAW
 

@@ -11,7 +11,6 @@ from .cached import keep, look_up
 from .hashes import key_of
 from .layout import (
     A_BEGIN,
-    A_COMPARES,
     A_END,
     A_NEED,
     A_OUT,
@@ -70,6 +69,7 @@ from .layout import (
     NODE,
     O_ALL_LABELS,
     OK,
+    P_COMPARES,
     PARENT,
     R_REGS,
     REACH,
@@ -154,7 +154,7 @@ def fill_after(desc, first, last, mask):
     P, A, C = ints(desc, E_PROGRAM), ints(desc, E_ARENA), ints(desc, E_CONFIGS)
     top, begin = A[A_TOP], A[A_OUT]
     for c in range(first, last):
-        if A[A_COMPARES] != 0 or C[c * CW + NODE] == DONE or P[C[c * CW + NODE]] != K_LEXEME:
+        if P[P_COMPARES] != 0 or C[c * CW + NODE] == DONE or P[C[c * CW + NODE]] != K_LEXEME:
             return False
     if advance(desc, first, last, LEAVE) == 0 or A[A_STATUS] != OK or not spaced_alike(P, C, begin, A[A_OUT]):
         settle(desc, top)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
+from collections.abc import Sequence
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 
 from .._cache import code_stamp
 from .._errors import ArgumentError
+from .._limits import Limits
 from ..languages.dfa import DFA
 from ..languages.operations import ANY_STRING
 from ..vocabulary import Vocabulary
@@ -19,11 +21,14 @@ from ..vocabulary.byte_classes import ILL_FORMED, classes_on_path
 from ..vocabulary.store import Arrays, cached_arrays
 from ..vocabulary.trie import FIELDS, Trie, build_trie
 from . import layout as at
+from .grammar import Node
 from .mask_cache import MaskCache, next_cache
+from .program import Program
 
 __all__ = ["VocabularyIndex", "address_of", "as_bits", "index_of", "point"]
 
 NEVER, WANTED = -1, -2
+_MOST_STARTS = 16
 SLOTS = 512
 QUOTE = ord('"')
 # a token that could end an additional key and spell a whole further key
@@ -64,6 +69,21 @@ class VocabularyIndex:
         self._descriptor: NDArray[np.int64] | None = None
         self._slots: dict[tuple[object, int], int] = {}
         self._keep: list[DFA] = []
+        self._starts: dict[tuple[int, ...], Program] = {}
+
+    def program(self, root: Node, limits: Limits, common: Sequence[Node] = ()) -> Program:
+        """The encoded grammar of a root. common: nodes that many grammars have; they are encoded once, and copied."""
+        key = tuple(map(id, common))
+        start = self._starts.get(key)
+        if start is None:
+            start = Program(Limits(), _unknown)  # which must not hold what holds it
+            start.encode_all(common)
+            if len(self._starts) >= _MOST_STARTS:
+                self._starts.clear()
+            self._starts[key] = start
+        program = start.another(limits, self.slot)
+        program.begin(root)
+        return program
 
     @property
     def descriptor(self) -> NDArray[np.int64]:
@@ -202,6 +222,10 @@ def _made(vocabulary: Vocabulary) -> VocabularyIndex:
         index.use(arrays)
     index.ready = True
     return index
+
+
+def _unknown(dfa: DFA, state: int) -> int:
+    return WANTED
 
 
 def point(desc: NDArray[np.int64], place: int, array: NDArray[Any]) -> None:

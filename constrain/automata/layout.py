@@ -1,7 +1,8 @@
 """Where everything lies in the flat int32 arrays that the kernels read and write. The one place with these numbers.
 
 PROGRAM (one per grammar, grows): a heap of records; the address of a record is the identity of what it describes.
-Address 0 is nothing; -1 means "none". Bytes (words, byte classes) are packed four to an int32, little end first.
+Address 0 is no record; its int says whether some array compares its items (0: none does). -1 means "none". Bytes (words,
+byte classes) are packed four to an int32, little end first.
 
 Before every node lies the address of its possible first bytes, 8 x 32 bits, and one int that says whether it may start with a
 symbol: a call that cannot start with an input is not made.
@@ -59,6 +60,8 @@ REACH = 160  # more bytes than any usual token has
 # union
 U_COUNT, U_FIRST = 1, 2
 
+P_COMPARES = 0
+
 # frame
 F_START, F_SHAPE_KIND, F_SHAPE, F_SIZE = 1, 2, 3, 4
 SHAPE_NONE, SHAPE_OBJECT, SHAPE_ARRAY = 0, 1, 2
@@ -99,7 +102,7 @@ Y_PREFIX_COUNT, Y_PREFIX, Y_REST, Y_MIN, Y_MAX, Y_COMPARED, Y_ENDLESS, Y_TIGHT, 
 
 # arena: header
 A_TOP, A_OUT, A_STATUS, A_NEED, A_BEGIN, A_END, A_POS, A_TOKENS, A_WANTED, A_WALK, A_WHOLE_KEYS = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10
-A_COMPARES, A_ASKED = 11, 12  # does some array compare items?; the question of NEED_VERDICT: frame, text from .. to, its hash (2 ints)
+A_ASKED = 12  # the question of NEED_VERDICT: frame, text from .. to, its hash (2 ints)
 A_VERDICTS = 17  # address of the table of answers (2 ints) and its size; pairs of a hash, 0 where free, and an answer
 A_SET_COUNT = 20  # sets of configurations that the walk under way keeps
 A_NARROWED = 21  # address of the table of what decision diagrams said lately (2 ints), and its size (choices.py)

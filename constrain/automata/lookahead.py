@@ -9,7 +9,6 @@ from ._kernel import kernel
 from .choices import option_count, option_node, options_of
 from .frames import call_target
 from .layout import (
-    A_COMPARES,
     A_LOOPS,
     A_NEXT,
     CALL_NULLABLE,
@@ -43,6 +42,7 @@ from .layout import (
     NODE,
     O_ALL_LABELS,
     O_DIAGRAM,
+    P_COMPARES,
     PARENT,
     R_COMPARES,
     R_NODE,
@@ -214,7 +214,7 @@ def loop_of(P, A, C, row):
     node, state = C[row + NODE], C[row + STATE]
     if node == DONE or P[node] == K_FRAME or state < 0 or C[row + ESC] != 0:
         return 0, 0
-    if A[A_COMPARES] != 0 and in_compared(A, C[row + PARENT]):
+    if P[P_COMPARES] != 0 and in_compared(A, C[row + PARENT]):
         return 0, 0
     if C[row + TEXT] >= 0 and P[state + D_WORDS] >= 0:
         return 0, 0
@@ -236,7 +236,7 @@ def alone(P, A, C, row):
     node, state = C[row + NODE], C[row + STATE]
     if node == DONE or P[node] == K_FRAME or P[node + L_SKIN] != SKIN_RAW or P[node + L_SHAPE] >= 0:
         return False
-    if state < 0 or C[row + LO] < C[row + HI] or A[A_COMPARES] != 0:
+    if state < 0 or C[row + LO] < C[row + HI] or P[P_COMPARES] != 0:
         return False
     for k in range(8):
         A[A_NEXT + k] = 0

@@ -303,8 +303,11 @@ class Matcher(Stepper):
         if status == at.NEED_NODES:
             needed = self._arena[at.A_NEEDED : at.A_NEEDED + self._arena[at.A_NEED]].tolist()
             self.grammar.build(needed)
-            self._use_heap()
-            self._describe_tables()
+            program = self.grammar.program
+            if self._heap is not program.heap:
+                self._use_heap()
+            if program.diagrams and not len(self._narrowed):
+                self._describe_tables()
             return
         if status == at.NEED_MASK:
             make_ready_mask(self)
@@ -414,11 +417,10 @@ class Matcher(Stepper):
             self._desc[at.E_TABLE + place : at.E_TABLE + place + 8] = cache.descriptor
 
     def _describe_tables(self) -> None:
-        """Say whether some array compares its items, and where answers about such arrays and of diagrams are."""
+        """Say where answers about arrays that compare their items, and of diagrams, are."""
         arena = self._arena
         if self.grammar.program.diagrams and not len(self._narrowed):
             self._narrowed = np.zeros(at.NARROWED_SIZE, np.int64)
-        arena[at.A_COMPARES] = bool(self.grammar.program.comparing)
         for place, table in ((at.A_VERDICTS, self._verdict_table), (at.A_NARROWED, self._narrowed)):
             address = address_of(table)
             arena[place : place + 3] = address & 0x7FFFFFFF, address >> 31, len(table)

@@ -46,18 +46,20 @@ ANY_INPUT = (1 << at.SYMBOL + 1) - 1  # all bytes, and bit SYMBOL for symbols
 _numbers = count(1)
 WIDE = 48  # states that go on with at least so many bytes deserve a ready mask
 MANY_WORDS = 1 << 24  # word counts saturate here
-_MOST_COMPARED = 256
+_MOST_COMPARED = 1024
 SPACES = 1 << 0x20 | 1 << 0x09 | 1 << 0x0A | 1 << 0x0D
 
 
 class Program:
     """The encoded grammar. `heap` is the array for the kernels."""
 
-    def __init__(self, root: Node, limits: Limits, mask_slot: Callable[[DFA, int], int]) -> None:
+    def __init__(self, limits: Limits, mask_slot: Callable[[DFA, int], int]) -> None:
         self.heap: NDArray[np.int32] = np.zeros(4096, np.int32)
         self.limits = limits
         self.number = next(_numbers)
         """Tells the grammars of a process apart, in the keys of cached masks."""
+        self.entry = 0, 0
+        """(frame, state) of the first configuration: a frame that calls the root node and ends."""
         self._mask_slot = mask_slot
         self._top = 1
         self._stubs: list[Node] = []
@@ -74,17 +76,35 @@ class Program:
         """How many decision diagrams are encoded."""
         self.state_numbers: dict[int, int] = {}
         """Of states of layouts, by their addresses."""
-        """Frames of arrays without equal items, by address."""
         self.dfa_states: dict[int, tuple[DFA, int]] = {}
         self.probe = self._lexeme(Lexeme(skin=Skin.JSON_STRING), -1)
         """A JSON string lexeme of no language of its own: a row of it may stand in any state of any automaton."""
-        self.entry = self._entry(root)
-        """(frame, state) of the first configuration: a frame that calls the root node and ends."""
 
-    def _entry(self, root: Node) -> tuple[int, int]:
+    def begin(self, root: Node) -> None:
+        """Encode the frame that calls the root."""
         call = Call(Select.NODE, 1, root)
         frame = self.node(Frame(Layout((LayoutState(calls=(call,)), LayoutState(final=True)))))
-        return frame, int(self.heap[frame + at.F_START])
+        self.entry = frame, int(self.heap[frame + at.F_START])
+
+    def encode_all(self, nodes: Iterable[Node]) -> None:
+        """Encode nodes with all that they lead to."""
+        for node in nodes:
+            self.node(node)
+        built = 0
+        while built < len(self._stubs):
+            for address in list(self._stub_addresses.values())[built:]:
+                self.build(address)
+                built += 1
+
+    def another(self, limits: Limits, mask_slot: Callable[[DFA, int], int]) -> Program:
+        """A copy of this one, to be gone on with."""
+        other = object.__new__(Program)
+        for name, value in self.__dict__.items():
+            setattr(other, name, value.copy() if isinstance(value, (dict, list, np.ndarray)) else value)
+        other.limits, other.number, other._mask_slot = limits, next(_numbers), mask_slot
+        for address, shared in self.dfa_states.items():
+            other.heap[address + at.D_MASK] = mask_slot(*shared)
+        return other
 
     @property
     def nbytes(self) -> int:
@@ -167,6 +187,7 @@ class Program:
         address = self._node(first_bytes(node), [at.K_FRAME, start, kind, shape])
         if isinstance(node.shape, ArrayShape) and node.shape.compared:
             self.comparing[address] = node
+            self.heap[at.P_COMPARES] = -1
         return address
 
     # Shapes ------------------------------------------------------------------------------------------------------------
@@ -348,15 +369,14 @@ class Program:
         rows[:, at.D_LEAST] = least
         rows[:, at.D_MOST] = most
         rows[:, at.D_WORDS] = _word_counts(dfa) if count_words else -1
-        rows[:, at.D_LABELS] = _labels_ahead(dfa) if count_words and 0 < dfa.labels.max() < MANY_LABELS else -1
+        rows[:, at.D_LABELS] = _labels_ahead(dfa) if count_words and dfa.labels.max() < MANY_LABELS else -1
         wide = (dfa.table >= 0)[:, dfa.classes].sum(axis=1) >= WIDE
         rows[:, at.D_MASK] = -1
-        free = _free_states(dfa)
+        free, accepted = _free_states(dfa)
         for state in np.flatnonzero(wide).tolist():
-            shared = (dfa, state)
-            if state in free:
+            shared = (ANY_STRING, free[state]) if state in free else (dfa, state)
+            if state in accepted:
                 rows[state, at.D_WORDS] = at.D_EVERYTHING
-                shared = (ANY_STRING, free[state])
             rows[state, at.D_MASK] = self._mask_slot(*shared)
             self.dfa_states[base + state * record] = shared
         rows[:, at.D_NEXT :] = np.where(dfa.table < 0, -1, base + dfa.table * record)
@@ -441,43 +461,46 @@ def _bits(flags: Sequence[bool]) -> list[int]:
     return np.packbits(padded, bitorder="little").view(np.int32).tolist()
 
 
-def _free_states(dfa: DFA) -> dict[int, int]:
-    """States from which everything may follow and has one label, each with the like state of ANY_STRING."""
+def _free_states(dfa: DFA) -> tuple[dict[int, int], set[int]]:
+    """States from which everything may follow, each with the like state of ANY_STRING; and those among them from which
+    everything is accepted, with one label.
+    """
     if dfa is ANY_STRING:
-        return {state: state for state in range(dfa.n_states)}
-    free: dict[int, int] = {}
+        same = {state: state for state in range(dfa.n_states)}
+        return same, set(same)
     if dfa.n_states > _MOST_COMPARED:
-        return free
+        return {}, set()
     # one byte of each kind that either automaton tells apart
     kinds = dfa.classes.astype(np.int64) * ANY_STRING.table.shape[1] + ANY_STRING.classes
-    _, some, sizes = np.unique(kinds, return_index=True, return_counts=True)
-    successors, wanted = dfa.table[:, dfa.classes[some]], ANY_STRING.table[:, ANY_STRING.classes[some]]
-    alive = (successors >= 0) @ sizes
-    for state in np.flatnonzero((alive == (wanted[0] >= 0) @ sizes) & (dfa.labels >= 0)).tolist():
-        if state not in free:
-            free.update(_like_any_string(dfa, state, successors, wanted))
-    return free
+    some = np.unique(kinds, return_index=True)[1]
+    mine, other = dfa.table[:, dfa.classes[some]], ANY_STRING.table[:, ANY_STRING.classes[some]]
+    # pairs of states that read the same, byte by byte, for ever
+    alike = ((mine >= 0)[:, None] == (other >= 0)[None]).all(axis=2)
+    while alike.any():
+        # where a byte is not read, the last state stands for what follows
+        still = alike & (alike[mine[:, None], other[None]] | (mine < 0)[:, None]).all(axis=2)
+        if (still == alike).all():
+            break
+        alike = still
+    free = {state: int(alike[state].argmax()) for state in np.flatnonzero(alike.any(axis=1)).tolist()}
+    accepted: set[int] = set()
+    for state, like in free.items():
+        if like == 0 and state not in accepted and dfa.labels[state] >= 0:
+            accepted.update(_accepting_all(dfa, state, free))
+    return free, accepted
 
 
-def _like_any_string(
-    dfa: DFA, start: int, successors: NDArray[np.int32], wanted: NDArray[np.int32]
-) -> dict[int, int]:
-    """The states reached from `start`, each with the state of ANY_STRING that it behaves like; empty if they do not."""
-    pairs, todo = {start: 0}, [start]
+def _accepting_all(dfa: DFA, start: int, free: dict[int, int]) -> set[int]:
+    """The states that a free one leads to, if those that stand for a whole text have its label, and no others have any."""
+    seen, todo = {start}, [start]
     while todo:
         here = todo.pop()
-        mine, other = successors[here], wanted[pairs[here]]
-        label = dfa.labels[here]
-        accepts = bool(ANY_STRING.labels[pairs[here]] >= 0)
-        if bool(((mine < 0) != (other < 0)).any()) or (label != dfa.labels[start] if accepts else label >= 0):
-            return {}
-        for target, like in {(m, o) for m, o in zip(mine.tolist(), other.tolist(), strict=True) if m >= 0}:
-            if target not in pairs:
-                pairs[target] = like
-                todo.append(target)
-            elif pairs[target] != like:
-                return {}
-    return pairs
+        if dfa.labels[here] != (dfa.labels[start] if ANY_STRING.labels[free[here]] >= 0 else -1):
+            return set()
+        below = {target for target in dfa.table[here].tolist() if target >= 0} - seen
+        seen |= below
+        todo += below
+    return seen
 
 
 def _labels_ahead(dfa: DFA) -> NDArray[np.int32]:

@@ -13,7 +13,6 @@ from .endless import endless_frame, endless_until
 from .equality import alike_so_far
 from .guards import passes
 from .layout import (
-    A_COMPARES,
     A_OUT,
     A_POS,
     CW,
@@ -23,6 +22,7 @@ from .layout import (
     GUARD_MORE,
     K_LEXEME,
     NODE,
+    P_COMPARES,
     PARENT,
     R_COMPARES,
     R_NODE,
@@ -147,7 +147,7 @@ def some_alike(A, T, regs):
 @kernel("P A C T i -> v")
 def keep_possible(P, A, C, T, first):
     """Drop the configurations from number `first` on in which some compared item cannot end as it must."""
-    if A[A_COMPARES] == 0:
+    if P[P_COMPARES] == 0:
         return
     kept = first
     for c in range(first, A[A_OUT]):

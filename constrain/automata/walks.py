@@ -15,7 +15,6 @@ from .bits import clear_bit, set_bit, set_bits
 from .content import is_content, read_content
 from .hashes import config_hash
 from .layout import (
-    A_COMPARES,
     A_NEXT,
     A_OUT,
     A_POS,
@@ -47,6 +46,7 @@ from .layout import (
     NODE,
     NOTHING,
     OK,
+    P_COMPARES,
     PARENT,
     Q_FROM,
     Q_HASH,
@@ -142,7 +142,7 @@ def keep_set(desc, first, last):
     registers and raw lexemes: in grammars a walk meets few different sets, and most of the trie.
     """
     P, A, C = ints(desc, E_PROGRAM), ints(desc, E_ARENA), ints(desc, E_CONFIGS)
-    if A[A_COMPARES] != 0:
+    if P[P_COMPARES] != 0:
         return 0
     h = last - first
     for c in range(first, last):
@@ -285,7 +285,8 @@ def walk(desc, place, first, last, node, stop, aim, mask):
                 continue
         for k in range(id_start[node], id_start[node + 1]):
             set_bit(mask, ids[k])
-        if end[node] > node + 1 and (there <= 0 or there != here):
+        # what leads back to the same set needs no level of its own, unless its byte is none of the loops that are done
+        if end[node] > node + 1 and (there <= 0 or there != here or W[level + W_DONE] != 0):
             level += W_SIZE
             if there > 0:
                 W[level + W_FROM], W[level + W_TO], W[level + W_SET] = A[there + Q_FROM], A[there + Q_TO], there

@@ -7,7 +7,7 @@ where equal. A component that may be dead (-1) stays in the tuple; one that must
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -243,9 +243,9 @@ def minimal(dfa: DFA) -> DFA:
     return finish(dfa.classes, *merge_equal(dfa.table, dfa.labels, thorough=True), dfa.name)
 
 
-def with_labels(dfa: DFA, kept: set[int], limits: Limits | None = None) -> DFA:
-    """The words of `dfa` that have one of the labels, which they keep."""
-    return _product((dfa,), 1, lambda found: found[0] if found[0] in kept else -1, limits or Limits())
+def with_labels(dfa: DFA, labels: Mapping[int, int], limits: Limits | None = None) -> DFA:
+    """The words of `dfa` that have one of the labels, with what that becomes for their label."""
+    return _product((dfa,), 1, lambda found: labels.get(found[0], -1), limits or Limits())
 
 
 def is_subset(a: DFA, b: DFA, limits: Limits | None = None) -> bool:

@@ -1,8 +1,8 @@
 """From forms to grammar nodes, each built when the engine first reaches it.
 
 One goal is one node, so recursion and sharing come for free. Anything that costs work sits behind a `Lazy`, with
-the bytes that its value can begin with where they are cheap to tell. Values that mention nothing (a free string,
-any JSON value) are built once per compilation. How values are written is the `Notation`'s business.
+the bytes that its value can begin with where they are cheap to tell. Values of which no more than a type is said are
+built once for all compilations (`commons`). How values are written is the `Notation`'s business.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from ..automata.grammar import (
 from ..automata.json_layouts import without_repeats
 from ..languages import operations
 from ..languages.dfa import DFA
+from .commons import commons, lone_type
 from .counting import unrolled
 from .forms import FALSE, NULL, TRUE, Form, Goal, Items, Kind, Members
 from .goals import fields
@@ -50,12 +51,18 @@ class Builder:
     """Nodes of the goals of one compilation in one notation. `lock` guards the compilation; builders may share it."""
 
     def __init__(
-        self, normaliser: Normaliser, notation: Notation | None = None, lock: threading.RLock | None = None
+        self,
+        normaliser: Normaliser,
+        notation: Notation | None = None,
+        lock: threading.RLock | None = None,
+        *,
+        is_common: bool = False,
     ) -> None:
         self.normaliser = normaliser
         self.notation = notation or json_notation(normaliser.options.whitespace)
         self.lock = lock or threading.RLock()
         self.ordered = normaliser.options.property_order == "schema"
+        self.commons = None if is_common else commons(normaliser.options, self.notation, normaliser.oldest)
         self._nodes: dict[Goal, Node] = {}
         self._promises: dict[Goal, Node] = {}
         self._strings: dict[Strings, list[Node]] = {}
@@ -64,17 +71,33 @@ class Builder:
     def node(self, goal: Goal) -> Node:
         """The node of an inhabited goal."""
         with self.lock:
-            node = self._nodes.get(goal)
+            node = self._nodes.get(goal) or self._common(goal)
             if node is None:
                 with timed(self.normaliser.document.limits):
-                    nodes = self._alternatives(self.normaliser.settled(goal))
-                assert nodes, "only inhabited goals have nodes"
-                node = self._nodes[goal] = nodes[0] if len(nodes) == 1 else Union(tuple(nodes))
+                    node = self._nodes[goal] = self._united(self.normaliser.settled(goal))
             return node
+
+    def of_type(self, name: str) -> Node:
+        """The node of the values of a type."""
+        return self._united(self.normaliser.of_types(name))
+
+    def _united(self, form: Form) -> Node:
+        nodes = self._alternatives(form)
+        assert nodes, "only inhabited goals have nodes"
+        return nodes[0] if len(nodes) == 1 else Union(tuple(nodes))
+
+    def _common(self, goal: Goal) -> Node | None:
+        """The node of a goal that says no more than a type, or nothing."""
+        if self.commons is None or self.normaliser.repeats.met:
+            return None
+        if goal.kind == Kind.ALL:
+            return self.commons.anything
+        named = lone_type(goal)
+        return None if named is None else self.commons.of.get(named)
 
     def later(self, goal: Goal) -> Node:
         """The node, or a promise of it."""
-        node = self._nodes.get(goal) or self._promises.get(goal)
+        node = self._nodes.get(goal) or self._promises.get(goal) or self._common(goal)
         if node is None:
             first = first_bytes(goal)
             if first is not None and self.notation.quote != QUOTE and QUOTE in first:

@@ -11,17 +11,19 @@ from .._limits import Limits, timed
 from ..automata.grammar import Node
 from .build import Builder
 from .check import scan
+from .commons import commons
 from .contradiction import contradiction
 from .dialect import Draft
 from .document import Document, chosen_draft, load
 from .forms import Goal
 from .normal import Normaliser
+from .notation import json_notation
 from .options import Options
 from .report import Report
 from .signals import InProgress
 from .survey import survey
 
-__all__ = ["compile_document", "compile_schema", "normalise", "normalised", "scanned"]
+__all__ = ["common_nodes", "compile_document", "compile_schema", "normalise", "normalised", "scanned"]
 
 
 def compile_schema(
@@ -68,6 +70,12 @@ def compile_document(document: Document, options: Options) -> Node:
     with timed(document.limits), _clear_errors(document):
         normaliser = normalise(document, options)
         return Builder(normaliser).node(normaliser.root)
+
+
+def common_nodes(document: Document, options: Options) -> tuple[Node, ...]:
+    """Nodes that the grammars of all documents have, under the same options."""
+    oldest = document.root.scope.draft == Draft.D4
+    return commons(options, json_notation(options.whitespace), oldest).nodes
 
 
 def scanned(

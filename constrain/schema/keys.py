@@ -57,8 +57,13 @@ class Keys:
                     order.setdefault(word.decode(), choices[extra.label(word)][0])
                 return order, None, []
         if members.where and extra is not None:
-            for key, label in self._few(extra, choices).items():
+            few = self._few(extra, choices)
+            for key, label in few.items():
                 order.setdefault(key, choices[label][0])
+            if few:
+                kept = [label for label in range(len(choices)) if label not in few.values()]
+                choices = [choices[label] for label in kept]
+                extra = with_labels(extra, {label: i for i, label in enumerate(kept)}, normaliser.lexicon.limits)
         return order, extra, choices
 
     def undeclared(self, members: Members, alive: Callable[[Goal], bool]) -> tuple[DFA | None, list[Choice]]:
@@ -120,7 +125,7 @@ class Keys:
         """The undeclared keys, with their labels, of the labels that only few keys have."""
         found: dict[str, int] = {}
         for label in range(len(choices)):
-            part = with_labels(extra, {label}, self.normaliser.lexicon.limits)
+            part = with_labels(extra, {label: label}, self.normaliser.lexicon.limits)
             found.update((key.decode(), label) for key in words(part, MOST_KEYS) or ())
         return found
 

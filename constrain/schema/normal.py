@@ -57,8 +57,8 @@ class Normaliser:
         self.document, self.options, self.report = document, options, report
         self.goals = Goals(document, limits)
         self.lexicon = text.Lexicon(limits, options.without, options.key_pattern)
-        oldest = document.root.scope.draft == Draft.D4  # whose integers have no fraction and no exponent
-        self.numerals = num.Numerals("canonical" if oldest else options.numbers, limits)
+        self.oldest = document.root.scope.draft == Draft.D4  # whose integers have no fraction and no exponent
+        self.numerals = num.Numerals("canonical" if self.oldest else options.numbers, limits)
         self.algebra = Algebra(self.goals, self.lexicon, self.numerals, limits)
         self.free_items = Items((), self.goals.all)
         self.free_members = Members()
@@ -208,7 +208,7 @@ class Normaliser:
         """The keywords that speak about one type each, and type, enum and const."""
         keywords = fields(location)
         named = keywords.get("type")
-        form = self._of_types(named) if named is not None else self.anything
+        form = self.of_types(named) if named is not None else self.anything
         words = keywords.keys()
         if not _STRING.isdisjoint(words) and form.strings is not text.NOTHING:
             form = replace(form, strings=self._strings(location, keywords))
@@ -224,7 +224,8 @@ class Normaliser:
             form = self.algebra.meet(form, self._of_values(keywords["enum"]))
         return form
 
-    def _of_types(self, named: str | list[str]) -> Form:
+    def of_types(self, named: str | list[str]) -> Form:
+        """The values of one type, or of several."""
         names = (named,) if isinstance(named, str) else tuple(named)
         bits = (NULL if "null" in names else 0) | (FALSE | TRUE if "boolean" in names else 0)
         return Form(

@@ -23,6 +23,7 @@ from ..languages.formats import FORMATS, MOST, format_language, format_parts
 from ..languages.operations import ANY_STRING, EMPTY_LANGUAGE, from_words
 from ..languages.parser import parse
 from ..languages.pattern import compile_pattern, compile_string_pattern
+from ..languages.stored import Language, stored_if_slow
 from ..languages.texts import strings_without
 
 __all__ = [
@@ -84,8 +85,15 @@ def _counts(node: syntax.Node) -> tuple[int, bool]:
 
 
 @lru_cache(maxsize=64)
-def _language(atoms: tuple[Atom, ...], excluded: frozenset[str], limits: Limits) -> tuple[DFA, int, int | None]:
+def _language(atoms: tuple[Atom, ...], excluded: frozenset[str], limits: Limits) -> Language:
     """(automaton, least, most characters) of a clause without its own bounds; kept for later compilations."""
+    if not any(kind == "pattern" for kind, _, _ in atoms):
+        return _made(atoms, excluded, limits)
+    key = atoms, sorted(excluded)
+    return stored_if_slow(key, lambda: _made(atoms, excluded, limits), limits.max_states)
+
+
+def _made(atoms: tuple[Atom, ...], excluded: frozenset[str], limits: Limits) -> Language:
     dfa, low, high = ANY_STRING, 0, None
     for kind, text, positive in atoms:
         if positive:

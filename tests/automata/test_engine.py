@@ -105,6 +105,17 @@ def test_masks_equal_the_oracle_on_random_walks(block: int) -> None:
         walk(seed, 14)
 
 
+@pytest.mark.parametrize(
+    "seed",
+    [
+        pytest.param(1275, id="a byte stays in a state, others of its class do not"),
+        pytest.param(1410, id="no additional key has a label that may follow"),
+    ],
+)
+def test_walks_that_once_went_wrong(seed: int) -> None:
+    walk(seed, 24)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("block", range(20))
 def test_masks_equal_the_oracle_on_many_random_walks(block: int) -> None:

@@ -126,3 +126,13 @@ def test_exponents_of_any_size() -> None:
     for one, other, different in ((f"1e{huge}", f"1e{huge[:-1]}8", True), (f"1e{huge}", f"10e{huge[:-1]}8", False)):
         assert accepted({"uniqueItems": True}, f"[{one},{other}]") == (different, different)
     assert accepted({"uniqueItems": True}, f"[0e{huge},0]") == (False, False)
+
+
+def test_matchers_that_were_made_before_an_array_was_built() -> None:
+    inner = {"type": "array", "items": {"enum": [[], [[]], 1]}, "uniqueItems": True}
+    schema = {"properties": {"a": inner}, "required": ["a"], "type": "object"}
+    grammar = constrain.compile_json_schema(schema, VOCABULARY)
+    matchers = [grammar.matcher() for _ in range(3)]
+    for matcher in matchers:
+        assert matcher.accept_bytes(b'{"a":[1,[],[[]]')
+        assert not matcher.accept_bytes(b",")

@@ -306,3 +306,24 @@ def test_slow_formats_are_kept_on_disk(tmp_path: Path, monkeypatch: pytest.Monke
     file.write_bytes(file.read_bytes()[:-9])
     assert equivalent(stored.stored("some", build), first) and len(made) == 2
     assert stored.stored("some", build).accepts(b"aaab") and len(made) == 2
+
+
+def test_languages_that_took_long_are_kept_on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CONSTRAIN_CACHE_DIR", str(tmp_path))
+    made = []
+
+    def build() -> stored.Language:
+        made.append(1)
+        return compile_pattern("^a{3}b*$"), 4, None
+
+    stored.stored_if_slow(("quick", "\ud800"), build, 100)
+    assert not list((tmp_path / "automata").iterdir())
+    monkeypatch.setattr(stored, "_SLOW", 0.0)
+    first = stored.stored_if_slow("slow", build, 100)
+    again = stored.stored_if_slow("slow", build, 100)
+    assert len(made) == 2 and equivalent(first[0], again[0]) and again[1:] == (4, None)
+    stored.stored_if_slow("slow", build, first[0].n_states - 1)  # what would be refused is built, and refused, again
+    assert len(made) == 3
+    for n in range(stored._KEPT + 3):
+        stored.stored_if_slow(n, build, 100)
+    assert len(list((tmp_path / "automata").iterdir())) == stored._KEPT

@@ -10,7 +10,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from constrain import LimitError, Limits
+from constrain import LimitError, Limits, UnsatisfiableError
 from constrain.automata.shortest import completion
 from constrain.schema import compile_schema
 
@@ -178,6 +178,41 @@ def test_declared_order_is_kept(kind: Callable[[int], Schema]) -> None:
     for seed in range(4):
         text = walk(grammar, Random(seed))
         assert text is None or judge(schema).is_valid(json.loads(text)), text
+
+
+SINGLE: list[Schema] = [
+    {"not": {"propertyNames": {"not": {"const": "ab"}}}},
+    {"not": {"propertyNames": {"enum": ["b", "c"]}}, "propertyNames": {"enum": ["ab", "b"]}},
+    {"not": {"patternProperties": {"^ab$": {"type": "string"}}}},
+    {"not": {"additionalProperties": False, "patternProperties": {"^([^a]|a[^b]|ab.)*$": {}}}},
+    {"oneOf": [{"propertyNames": {"not": {"const": "ab"}}}, {"propertyNames": {"not": {"enum": ["ab", "c"]}}}]},
+]
+
+
+@pytest.mark.parametrize("schema", SINGLE, ids=json.dumps)
+def test_what_only_a_declared_key_can_do_no_other_key_does(schema: Schema) -> None:
+    """A condition that only the key "ab" can meet, which is declared, forbidden or one of few."""
+    for more in (
+        {"properties": {"ab": False}},
+        {"properties": {"ab": {"type": "integer"}}},
+        {"maxProperties": 2, "dependentRequired": {"ab": ["d"]}},
+        {"properties": {"ab": {}}, "maxProperties": 1},
+    ):
+        both = {"type": "object", **schema, **more}
+        validator = judge(both)
+        objects = [dict(zip(keys, "xy", strict=False)) for keys in (("ab",), ("c",), ("d", "ab"), ("ab", "c"), ("d",))]
+        objects += [{"ab": 1}, {"ab": 1, "d": 1}, {"c": 1, "d": 1}, {}]
+        try:
+            grammar = oracle(both)
+        except UnsatisfiableError:
+            assert not any(map(validator.is_valid, objects))
+            continue
+        for value in objects:
+            assert grammar.accepts(json.dumps(value).encode()) == validator.is_valid(value), (both, value)
+        for text in (b"{", b'{"d', b'{"d"', b'{"d":1', b'{"d":1,', b'{"ab":1,', b'{"c":1,', b'{"c":1', b'{"e":1'):
+            threads, used = grammar.run(text)
+            if used == len(text):
+                assert completion(grammar, threads) is not None, (both, text)
 
 
 def test_a_web_of_conditions_is_a_limit() -> None:
