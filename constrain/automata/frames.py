@@ -10,6 +10,7 @@ from ._kernel import kernel
 from .choices import chosen, narrow, option_count, option_node, options_of
 from .guards import may_continue, passes
 from .hashes import row_hash, store_hash, value_of
+from .items import next_item
 from .layout import (
     A_CURRENT,
     A_NEED,
@@ -108,7 +109,6 @@ from .lexemes import (
     viable,
 )
 from .rows import emit, push_return, push_scratch, set_row
-from .uniqueness import next_item
 
 
 @kernel("P A C i i i i i i -> i")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ._kernel import kernel
+from .answers import few_key
 from .bits import clear, clear_bit, set_bit
 from .cached import is_full, keep, look_up
 from .equality import value_hash
@@ -25,7 +26,6 @@ from .layout import (
     OK,
 )
 from .reading import accept_input, accepting, only_byte, undo
-from .uniqueness import few_key
 from .views import ints, octets, view_i64
 from .walks import room_for_walk
 

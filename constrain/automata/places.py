@@ -24,7 +24,7 @@ _MOST_TEXTS = 20_000
 """Texts that are looked at before a place is taken to have infinitely many values."""
 
 _FEW = 512
-"""More values than any array has items; the kernels reckon with fewer (uniqueness.FEW)."""
+"""More values than any array has items; the kernels reckon with fewer (answers.FEW)."""
 
 Choice = frozenset[object]
 

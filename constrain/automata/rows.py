@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from ._kernel import kernel
 from .hashes import fork_hash, store_hash
+from .items import landing
 from .layout import (
     A_OUT,
     A_POS,
@@ -62,7 +63,6 @@ from .lexemes import (
     close_key,
     complete,
 )
-from .uniqueness import landing
 
 
 @kernel("P i i i i i i -> v")

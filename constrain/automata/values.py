@@ -405,7 +405,7 @@ def _compares(thread: Thread) -> bool:
 
 def _is_endless(thread: Thread) -> bool:
     """Whether infinitely many values can surely still follow in what a thread is in (the same rules as in
-    uniqueness.py).
+    endless.py).
     """
     node = thread.node
     if isinstance(node, Lexeme):
