@@ -20,6 +20,7 @@ from ..vocabulary.store import Arrays, cached_arrays
 from ..vocabulary.trie import FIELDS, Trie, build_trie
 from . import layout as at
 from .mask_cache import MaskCache, next_cache
+from .workspaces import Workspaces
 
 __all__ = ["VocabularyIndex", "address_of", "as_bits", "index_of", "point"]
 
@@ -41,6 +42,7 @@ class VocabularyIndex:
     masks    int32[SLOTS, words]: the tokens that stay inside a string, for states of its automaton. Row s, once published,
              never changes; the array is reserved whole and touched on demand.
     lengths  int32[n, words]: row k: the tokens that begin at most k characters inside a string
+    workspaces  what masks are made in
     containing  int32[n, words]: all tokens with bytes; row 1 + k: those with bytes of class k (byte_classes.py)
     """
 
@@ -59,6 +61,7 @@ class VocabularyIndex:
         self.long_tails = self.whole_keys = 0
         self.masks: NDArray[np.int32] = np.zeros((SLOTS, self.words), np.int32)
         self.cache = self.previous = MaskCache(self.words)
+        self.workspaces = Workspaces((vocabulary.trie.depth + 2) * at.W_SIZE)
         self.lock = threading.RLock()
         self.ready = False
         self._descriptor: NDArray[np.int64] | None = None
@@ -80,6 +83,8 @@ class VocabularyIndex:
             point(desc, at.E_SPACES, self.spaces)
             point(desc, at.E_LONG, self.long)
             point(desc, at.E_CONTAINING, self.containing)
+            point(desc, at.E_WORKSPACES, self.workspaces.table)
+            desc[at.E_WALK + 1], desc[at.E_WORKSPACE], desc[at.E_LENDS] = self.workspaces.walk, -1, 1
             desc[at.E_WORDS], desc[at.E_LONG_TAILS] = self.words, self.long_tails
             if not self.ready:
                 return desc
@@ -119,7 +124,7 @@ class VocabularyIndex:
     @property
     def nbytes(self) -> int:
         rows = len(self._slots) + len(self.lengths) + len(self.spaces) + len(self.containing)
-        kept = sum(cache.nbytes for cache in {self.cache, self.previous})
+        kept = sum(cache.nbytes for cache in {self.cache, self.previous}) + self.workspaces.nbytes
         return sum(t.nbytes for t in (self.trie, self.lean, self.quoted, self.tails)) + rows * self.words * 4 + kept
 
     def slot(self, dfa: DFA, state: int) -> int:

@@ -9,6 +9,7 @@ from ._kernel import kernel
 from .layout import (
     A_BEGIN,
     A_END,
+    A_FLOOR,
     A_NEED,
     A_OUT,
     A_POS,
@@ -19,9 +20,15 @@ from .layout import (
     E_ARENA,
     E_CONFIGS,
     E_HISTORY,
+    E_ROLLBACK,
     E_SYMBOLS,
     E_TEXT,
     END,
+    H_BEGIN,
+    H_END,
+    H_POS,
+    H_SIZE,
+    H_TOP,
     NEED_NODES,
     NEED_TEXT,
     OK,
@@ -30,9 +37,6 @@ from .layout import (
 )
 from .steps import advance
 from .views import ints, octets
-
-# A row of the history: configurations from .. to, arena top and text length before the token
-H_BEGIN, H_END, H_TOP, H_POS, H_SIZE = 0, 1, 2, 3, 4
 
 
 @kernel("O i -> v")
@@ -94,6 +98,7 @@ def accept_input(desc, data, start, stop, token, commit):
     A[A_BEGIN], A[A_END], A[A_OUT] = begin, begin + last - first, begin + last - first
     A[A_POS] += stop - start
     A[A_TOKENS] += 1
+    A[A_FLOOR] = max(A[A_FLOOR], A[A_TOKENS] - desc[E_ROLLBACK])
     return OK
 
 
@@ -104,7 +109,7 @@ def undo(desc, count):
     tokens = A[A_TOKENS] - count
     h = tokens * H_SIZE
     A[A_BEGIN], A[A_END], A[A_TOP], A[A_POS] = H[h + H_BEGIN], H[h + H_END], H[h + H_TOP], H[h + H_POS]
-    A[A_OUT], A[A_TOKENS] = A[A_END], tokens
+    A[A_OUT], A[A_TOKENS], A[A_FLOOR] = A[A_END], tokens, min(A[A_FLOOR], tokens)
 
 
 @kernel("O -> b")
