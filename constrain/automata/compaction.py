@@ -1,6 +1,6 @@
 """Kernels that drop the steps of a matcher that cannot be taken back, and all that only these refer to.
 
-`drop` forgets the rows of the history and the configurations of such steps. `compact` then moves the frames and registers
+`drop` forgets the rows of the history and the configurations of such steps. `compact` moves the frames and registers
 that are still referred to into a buffer, as a copying garbage collector does, block by block, with a list of the rows
 that are still to be looked at, and back to the beginning of the arena. A block that has moved holds its new address,
 negative, in its first int, where nothing else is as low.
@@ -91,7 +91,7 @@ def drop(desc):
 
 @kernel("O i i i -> v")
 def shift(desc, place, count, size):
-    """Say that an array has lost its first `count` elements, of `size` bytes, and the rest has moved to its beginning."""
+    """Say that an array has lost its first `count` elements, of `size` bytes, and the rest has moved to the front."""
     desc[place] -= count * size
     desc[place + 1] += count
 

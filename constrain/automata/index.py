@@ -84,7 +84,7 @@ class VocabularyIndex:
             point(desc, at.E_LONG, self.long)
             point(desc, at.E_CONTAINING, self.containing)
             point(desc, at.E_WORKSPACES, self.workspaces.table)
-            desc[at.E_WALK + 1], desc[at.E_WORKSPACE], desc[at.E_LENDS] = self.workspaces.walk, -1, 1
+            desc[at.E_WALK + 1], desc[at.E_WORKSPACE] = self.workspaces.walk, -1
             desc[at.E_WORDS], desc[at.E_LONG_TAILS] = self.words, self.long_tails
             if not self.ready:
                 return desc

@@ -183,13 +183,16 @@ E_LEAN, E_SPACES, E_LONG = 70, 80, 82
 E_OUT, E_DATA = 84, 86
 E_WORDS, E_THREADS, E_ENDED, E_ADVANCE, E_OPERATE, E_SELF, E_GRAMMAR, E_LONG_TAILS = 88, 89, 90, 91, 92, 93, 94, 95
 E_SYMBOLS, E_CONTAINING = 96, 98
-E_WORKSPACES, E_SETS, E_OWN, E_WORKSPACE, E_ROLLBACK, E_NARROWS, E_LENDS, E_SIZE = 100, 102, 104, 108, 109, 110, 111, 112
+E_WORKSPACES, E_SETS, E_OWN, E_WORKSPACE, E_ROLLBACK, E_NARROWS = 100, 102, 104, 108, 109, 110
+E_LENDS, E_SPARE, E_SIZE = 111, 112, 113
 # E_SYMBOLS: ids of the control tokens that the grammar names. E_CONTAINING: masks of all tokens with bytes, and of those with
 # a byte of each class (byte_classes.py).
 # E_WORKSPACES: the table of all (Z_*), E_WORKSPACE: the place of the one in use (-1: none). E_WALK: the walk's stack there, whose
 # length is always told; E_SETS: the sets that it keeps. E_OWN: while the workspace's arena and configurations are in the place of
-# the matcher's, those (two pairs; 0: they are not); E_LENDS: whether that may be.
-# E_ROLLBACK: steps that can be taken back. E_NARROWS: does the grammar have diagrams?
+# the matcher's, those (two pairs; 0: they are not). E_LENDS: where masks are made: 0 in the matcher's own arena, as long as there
+# is room; 1 in the workspace's; 2 in its own, which may grow.
+# E_ROLLBACK: steps that can be taken back; E_SPARE: so many more are kept before they are dropped. E_NARROWS: does the
+# grammar have diagrams?
 # E_LONG_TAILS: 1 if a token may end an additional key and spell it again, 2 if one is longer than REACH.
 # E_SPACES: masks of the tokens that begin with at most 0, 1, 2 line feeds and SOFT other blanks, and have more to them (rows
 # 0..2) or not (3..5); row 6: all other tokens. E_LONG: of these, per token: id, line feeds, other blanks, nothing more?

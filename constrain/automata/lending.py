@@ -1,7 +1,7 @@
 """Kernels that lend a matcher what it needs only for a moment: a workspace of its vocabulary (workspaces.py).
 
-A workspace is taken and given back within one call, without a lock. A mask is made in its arena, to which the few
-frames of the matcher are copied, so that what a walk needs does not make the matcher's own arrays grow.
+A workspace is taken and given back within one call, without a lock. Where a mask needs more room than the matcher has,
+it is made in the arena of the workspace, to which the few frames of the matcher are copied, and its own need not grow.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def borrow_arena(desc):
     A, C = ints(desc, E_ARENA), ints(desc, E_CONFIGS)
     table, place = view_i64(desc[E_WORKSPACES], desc[E_WORKSPACES + 1]), desc[E_WORKSPACE]
     first, last = A[A_BEGIN] * CW, A[A_END] * CW
-    if desc[E_LENDS] == 0 or A[A_TOP] - ARENA > LENT or last - first > table[place + Z_CONFIGS + 1] // 2:
+    if desc[E_LENDS] != 1 or A[A_TOP] - ARENA > LENT or last - first > table[place + Z_CONFIGS + 1] // 2:
         return
     desc[E_OWN], desc[E_OWN + 1] = desc[E_ARENA], desc[E_ARENA + 1]
     desc[E_OWN + 2], desc[E_OWN + 3] = desc[E_CONFIGS], desc[E_CONFIGS + 1]
@@ -110,9 +110,13 @@ def borrow_arena(desc):
 def return_arena(desc, status):
     """Put the matcher's own arrays back, with what a mask leaves in the header of an arena. Returns the status.
 
-    Where the workspace's arrays were too small, the mask is to be made again, in the matcher's own.
+    Where the arrays were too small, the mask is to be made again in others.
     """
+    short = status in (NEED_ARENA, NEED_CONFIGS)
     if desc[E_OWN] == 0:
+        if short and desc[E_LENDS] == 0:
+            desc[E_LENDS] = 1
+            return AGAIN
         return status
     there = ints(desc, E_ARENA)
     desc[E_ARENA], desc[E_ARENA + 1] = desc[E_OWN], desc[E_OWN + 1]
@@ -123,7 +127,7 @@ def return_arena(desc, status):
         A[k] = there[k]
     for k in range(A_NEXT, ARENA):
         A[k] = there[k]
-    if status in (NEED_ARENA, NEED_CONFIGS):
-        desc[E_LENDS] = 0
+    if short:
+        desc[E_LENDS] = 2
         return AGAIN
     return status

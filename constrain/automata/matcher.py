@@ -24,7 +24,7 @@ NOT_RELEASED = -1
 _MOST_VERDICTS = 1 << 15  # more than one mask asks for
 _MOST_INTS = 1 << 28  # arrays of one matcher never grow beyond 1 GiB
 _ARENA = 3072  # ints of frames and registers at first
-_CONFIGS, _STEPS, _TEXT = 96, 64, 1024  # and configurations, steps, bytes
+_CONFIGS, _STEPS, _TEXT = 96, 64, 2048  # and configurations, steps, bytes
 _FOREVER = 1 << 40  # more steps than there are
 _GUARD = 1  # bytes before the text, which are no blank
 
@@ -78,7 +78,7 @@ class Matcher(Stepper):
         self._use_buffers()
         self._describe_tables()
         self._compacted = self._reached = 0
-        self._desc[at.E_LENDS] = 1
+        self._desc[at.E_LENDS] = 0
         self._configs[: at.CW] = 0
         self._configs[[at.NODE, at.STATE]] = self.grammar.program.entry
         self._configs[[at.REGS, at.PARENT, at.TEXT]] = -1
@@ -302,7 +302,7 @@ class Matcher(Stepper):
         return sum(array.nbytes for array in arrays)
 
     def _hold(self, on: bool) -> None:
-        self._desc[at.E_ROLLBACK] = _FOREVER if on or self.max_rollback is None else self.max_rollback
+        self._desc[at.E_ROLLBACK] = _FOREVER if on or self.max_rollback is None else min(self.max_rollback, _FOREVER)
 
     def _provide(self, status: int, text: int = 0) -> None:
         """Give a kernel what it asked for by its status."""
@@ -375,7 +375,7 @@ class Matcher(Stepper):
         point(self._desc, at.E_OUT, buffer)
         kernels.operate(self._desc, kernels.COMPACT, 0, 0)
         self._index.workspaces.keep_buffer(buffer)
-        self._compacted = int(arena[at.A_DROPPED])
+        self._compacted, self._desc[at.E_LENDS] = int(arena[at.A_DROPPED]), 0
         return True
 
     def _ask(self) -> None:
@@ -429,6 +429,7 @@ class Matcher(Stepper):
         ):
             point(desc, place, array)
         self._hold(False)
+        desc[at.E_SPARE] = self._spare
         desc[at.E_THREADS] = self.grammar.limits.max_threads
         desc[at.E_ADVANCE], desc[at.E_OPERATE] = kernels.ADVANCE, kernels.OPERATE
         desc[at.E_SELF] = self._address = address_of(desc)

@@ -6,8 +6,10 @@ All take the matcher's descriptor (layout.py).
 from __future__ import annotations
 
 from ._kernel import kernel
+from .compaction import drop
 from .layout import (
     A_BEGIN,
+    A_DROPPED,
     A_END,
     A_FLOOR,
     A_NEED,
@@ -21,6 +23,7 @@ from .layout import (
     E_CONFIGS,
     E_HISTORY,
     E_ROLLBACK,
+    E_SPARE,
     E_SYMBOLS,
     E_TEXT,
     END,
@@ -82,10 +85,13 @@ def read_input(desc, data, start, stop, token):
 @kernel("O T i i i b -> i")
 def accept_input(desc, data, start, stop, token, commit):
     """Read input (see read_input) as one step of the history; with `commit` false only find out. Returns a status."""
-    A, C, H = ints(desc, E_ARENA), ints(desc, E_CONFIGS), ints(desc, E_HISTORY)
+    A = ints(desc, E_ARENA)
     top, h = A[A_TOP], A[A_TOKENS] * H_SIZE
-    if h + H_SIZE > len(H):
-        return NEED_TEXT
+    if h + H_SIZE > desc[E_HISTORY + 1]:
+        if A[A_FLOOR] - A[A_DROPPED] < desc[E_SPARE]:
+            return NEED_TEXT
+        drop(desc)
+    C, H = ints(desc, E_CONFIGS), ints(desc, E_HISTORY)
     status, first, last = read_input(desc, data, start, stop, token)
     if status != OK or not commit:
         settle(desc, top)

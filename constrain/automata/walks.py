@@ -29,6 +29,7 @@ from .layout import (
     E_ARENA,
     E_CONFIGS,
     E_CONTAINING,
+    E_LENDS,
     E_PROGRAM,
     E_SETS,
     E_TEXT,
@@ -44,6 +45,7 @@ from .layout import (
     LO,
     LOOSE_END,
     MANY_SETS,
+    NEED_ARENA,
     NODE,
     NOTHING,
     OK,
@@ -83,7 +85,7 @@ from .mixing import load_hash_at, mix, store_hash_at
 from .steps import advance
 from .views import ints, octets, view_i64
 
-ROOM = 4096  # ints that must be left of the arena where a set is kept, lest it grow for such
+ROOM = 512  # ints that must be left of the arena where a set is kept, lest it grow for such
 SMALL = 6  # nodes of a subtree that is walked faster than it is thought about
 FEW_CLASSES = 10  # masks of classes that are put together in less time than a walk takes
 CROWD = 4  # configurations of which nothing is foreseen
@@ -165,8 +167,12 @@ def keep_set(desc, first, last):
     found = S[first_set]
     while found > 0 and load_hash_at(S, found + Q_HASH) != h:
         found = S[found + Q_NEXT]
-    if found > 0 or A[A_SET_COUNT] >= MANY_SETS or A[A_TOP] + ROOM > len(A):
+    if found > 0 or A[A_SET_COUNT] >= MANY_SETS:
         return found
+    if A[A_TOP] + ROOM > len(A):
+        if desc[E_LENDS] == 0:
+            A[A_STATUS] = NEED_ARENA
+        return 0
     found = SET_LISTS + A[A_SET_COUNT] * Q_SIZE
     S[found + Q_NEXT], S[found + Q_FROM], S[found + Q_TO] = S[first_set], first, last
     store_hash_at(S, found + Q_HASH, h)

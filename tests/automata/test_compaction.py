@@ -227,7 +227,7 @@ def test_steps_that_were_dropped_cannot_be_taken_back() -> None:
         assert matcher.accept_token(byte)
     steps = matcher.steps
     matcher.rollback(2)
-    assert matcher._kept(2) == 1  # one more than what can be taken back in any case, since the last step is not dropped yet
+    assert matcher._kept(2) == 1  # what can be taken back in any case is 0; the last step was not dropped yet
     with pytest.raises(ValueError, match="cannot roll back 2 steps: 1 are available"):
         matcher.rollback(2)
     assert matcher.steps == steps - 2 and matcher.accept_token(ord('"')) and matcher.is_accepting()
