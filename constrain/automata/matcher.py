@@ -24,7 +24,7 @@ NOT_RELEASED = -1
 _MOST_VERDICTS = 1 << 15  # more than one mask asks for
 _MOST_INTS = 1 << 28  # arrays of one matcher never grow beyond 1 GiB
 _ARENA = 3072  # ints of frames and registers at first
-_CONFIGS, _STEPS, _TEXT = 96, 64, 2048  # and configurations, steps, bytes
+_CONFIGS, _STEPS, _TEXT = 128, 64, 2048  # and configurations, steps, bytes
 _FOREVER = 1 << 40  # more steps than there are
 _GUARD = 1  # bytes before the text, which are no blank
 
@@ -298,8 +298,7 @@ class Matcher(Stepper):
     @property
     def nbytes(self) -> int:
         """Bytes of its arrays."""
-        arrays = (self._arena, self._configs, self._text, self._history, self._desc, self._verdict_table)
-        return sum(array.nbytes for array in arrays)
+        return sum(array.nbytes for array in (*self._arrays, self._desc, self._verdict_table))
 
     def _hold(self, on: bool) -> None:
         self._desc[at.E_ROLLBACK] = _FOREVER if on or self.max_rollback is None else min(self.max_rollback, _FOREVER)
@@ -336,31 +335,38 @@ class Matcher(Stepper):
 
     def _make_room(self, status: int, text: int) -> None:
         """Make room in the array that is full: drop what is not needed any more, and where that is little let it grow."""
-        arena, kernel = self._arena, kernels.operate
-        dropped = compacted = False
-        if arena[at.A_FLOOR] - arena[at.A_DROPPED] >= self._spare:
-            kernel(self._desc, kernels.DROP, 0, 0)
-            dropped = True
+        arena = self._arena
+        before = self._arrays
+        dropped = arena[at.A_FLOOR] - arena[at.A_DROPPED] >= self._spare
+        if dropped:
+            kernels.operate(self._desc, kernels.DROP, 0, 0)
         text += self.vocabulary.trie.depth + 8 + _GUARD
-        if status == at.NEED_ARENA or self._text_used + text > len(self._text):
-            compacted = self._compact()
+        short = self._text_used + text > len(self._text)
+        compacted = (short or status == at.NEED_ARENA) and self._compact()
         if status == at.NEED_ARENA:
             rows, used = len(arena) - at.ARENA, int(arena[at.A_TOP]) - at.ARENA
-            if not compacted or 3 * used > 2 * rows:
-                self._arena = _grown(arena, at.ARENA + max(rows + 1, used + max(used // 2, _ARENA // 2)))
+            wanted = 2 * used + _ARENA // 3 if compacted else max(2 * used, 3 * rows // 2) + 1
+            self._arena = _grown(arena, at.ARENA + wanted, 0)
         elif status == at.NEED_CONFIGS:
-            rows = (int(arena[at.A_END] - arena[at.A_FIRST])) * at.CW
+            rows = int(arena[at.A_END] - arena[at.A_FIRST]) * at.CW
             if not dropped or 2 * rows > len(self._configs):
                 self._configs = _grown(self._configs, len(self._configs) + 1)
         else:
-            self._text = _grown(self._text, self._text_used + text)
+            used = self._text_used
+            self._text = _grown(self._text, used + used // 4 * compacted + text)
             steps = int(arena[at.A_TOKENS] - arena[at.A_DROPPED]) + 1
             most = _FOREVER if self.max_rollback is None else self.max_rollback + self._spare
             self._history = _grown(self._history, steps * at.H_SIZE, most * at.H_SIZE)
             rows = int(arena[at.A_END] - arena[at.A_FIRST]) + 2
             most = _FOREVER if self.max_rollback is None else most * rows // steps + 8  # as many a step as so far
             self._configs = _grown(self._configs, rows * at.CW, most * at.CW)
-        self._use_buffers()
+        if any(array is not other for array, other in zip(self._arrays, before, strict=True)):
+            self._use_buffers()
+
+    @property
+    def _arrays(self) -> tuple[NDArray[Any], ...]:
+        """What grows with the output."""
+        return self._arena, self._configs, self._text, self._history
 
     @property
     def _text_used(self) -> int:
@@ -504,10 +510,10 @@ def _enter(table: NDArray[np.int64], answers: dict[int, bool]) -> None:
 
 
 def _grown(array: NDArray[Any], least: int, most: int = _FOREVER) -> NDArray[Any]:
-    """The array with room for `least` elements, if it has not: half as long again, but to `most` where that is enough."""
+    """The array with room for `least` elements, if it has not: twice as long, but to `most` where that is enough."""
     if len(array) >= least:
         return array
-    size = max(min(len(array) * 3 // 2, most), least)
+    size = max(min(2 * len(array), most), least)
     if size > _MOST_INTS:
         raise LimitError("matcher memory", _MOST_INTS, "ints in one matcher's arrays")
     grown = np.zeros(size, array.dtype)
