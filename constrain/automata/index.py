@@ -24,6 +24,7 @@ from . import layout as at
 from .grammar import Node
 from .mask_cache import MaskCache, next_cache
 from .program import Program
+from .workspaces import Workspaces
 
 __all__ = ["VocabularyIndex", "address_of", "as_bits", "index_of", "point"]
 
@@ -47,6 +48,7 @@ class VocabularyIndex:
     masks    int32[SLOTS, words]: the tokens that stay inside a string, for states of its automaton. Row s, once published,
              never changes; the array is reserved whole and touched on demand.
     lengths  int32[n, words]: row k: the tokens that begin at most k characters inside a string
+    workspaces  what masks are made in
     containing  int32[n, words]: all tokens with bytes; row 1 + k: those with bytes of class k (byte_classes.py)
     """
 
@@ -66,6 +68,7 @@ class VocabularyIndex:
         self.key_starts: frozenset[bytes] = frozenset()
         self.masks: NDArray[np.int32] = np.zeros((SLOTS, self.words), np.int32)
         self.cache = self.previous = MaskCache(self.words)
+        self.workspaces = Workspaces((vocabulary.trie.depth + 2) * at.W_SIZE)
         self.lock = threading.RLock()
         self.ready = False
         self._descriptor: NDArray[np.int64] | None = None
@@ -103,6 +106,8 @@ class VocabularyIndex:
             point(desc, at.E_SPACES, self.spaces)
             point(desc, at.E_LONG, self.long)
             point(desc, at.E_CONTAINING, self.containing)
+            point(desc, at.E_WORKSPACES, self.workspaces.table)
+            desc[at.E_WALK + 1], desc[at.E_WORKSPACE] = self.workspaces.walk, -1
             desc[at.E_WORDS], desc[at.E_LONG_TAILS] = self.words, self.long_tails
             if not self.ready:
                 return desc
@@ -144,7 +149,7 @@ class VocabularyIndex:
     @property
     def nbytes(self) -> int:
         rows = len(self._slots) + len(self.lengths) + len(self.spaces) + len(self.containing)
-        kept = sum(cache.nbytes for cache in {self.cache, self.previous})
+        kept = sum(cache.nbytes for cache in {self.cache, self.previous}) + self.workspaces.nbytes
         return sum(t.nbytes for t in (self.trie, self.lean, self.quoted, self.tails)) + rows * self.words * 4 + kept
 
     def slot(self, dfa: DFA, state: int) -> int:

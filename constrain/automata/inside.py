@@ -24,6 +24,13 @@ from .layout import (
     NEED_TEXT,
     NODE,
     OK,
+    W_END,
+    W_FROM,
+    W_LOOPS,
+    W_OUT,
+    W_SIZE,
+    W_TO,
+    W_TOP,
 )
 from .lexemes import follow
 from .lookahead import IN_JSON, known_loops
@@ -32,7 +39,7 @@ from .reading import settle
 from .rows import set_row
 from .steps import advance
 from .views import ints, octets, view_i64
-from .walks import INSIDE, W_END, W_FROM, W_LOOPS, W_OUT, W_SIZE, W_TO, W_TOP, room_for_walk, set_level, walk
+from .walks import INSIDE, room_for_walk, set_level, walk
 
 
 @kernel("O M i i -> i")

@@ -13,11 +13,11 @@ __all__ = ["additional_key"]
 
 
 def additional_key(matcher: Matcher) -> tuple[int, bytes] | None:
-    """The additional key that the outermost object of the output was given last: an address that no other key of this
+    """The additional key that the outermost object of the output was given last: a number that no other key of this
     output has, and its bytes. None where there is no object around what is written, or it has only declared keys.
     """
     arena, configs, program = matcher._arena, matcher._configs, matcher._heap
-    start = int(arena[at.A_BEGIN]) * at.CW
+    start = int(arena[at.A_BEGIN] - arena[at.A_FIRST]) * at.CW
     if arena[at.A_END] <= arena[at.A_BEGIN] or configs[start + at.NODE] == at.DONE:
         return None
     found = 0
@@ -36,4 +36,4 @@ def additional_key(matcher: Matcher) -> tuple[int, bytes] | None:
         return None
     size = int(arena[key + at.X_BYTES])
     words = arena[key + at.X_DATA : key + at.X_DATA + (size + 3) // 4]
-    return key, words.tobytes()[:size]
+    return int(arena[key + at.X_START]) + 1, words.tobytes()[:size]

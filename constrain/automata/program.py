@@ -63,7 +63,7 @@ class Program:
         self.entry = 0, 0
         """(frame, state) of the first configuration: a frame that calls the root node and ends."""
         self._mask_slot, self._key_starts = mask_slot, key_starts
-        self._top = 1
+        self._top = 2
         self._stubs: list[Node] = []
         self._nodes: dict[int, int] = {}
         self._stub_addresses: dict[int, int] = {}
@@ -74,8 +74,6 @@ class Program:
         self._first: dict[int, int] = {}
         self.comparing: dict[int, Frame] = {}
         """Arrays that compare items, by their addresses."""
-        self.diagrams = 0
-        """How many decision diagrams are encoded."""
         self.state_numbers: dict[int, int] = {}
         """Of states of layouts, by their addresses."""
         self.dfa_states: dict[int, tuple[DFA, int]] = {}
@@ -250,7 +248,7 @@ class Program:
         return any(key[:1] in self._key_starts for key in shape.keys)
 
     def _diagram(self, shape: ObjectShape, diagram: Diagram) -> int:
-        self.diagrams += 1
+        self.heap[at.P_NARROWS] = 1
         sizes = [1] if not diagram.levels else [len(nodes) for nodes in diagram.levels]
         first = list(accumulate(sizes, initial=0))
         if not diagram.levels:
