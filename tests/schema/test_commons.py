@@ -20,7 +20,7 @@ TEXTS = [
     b"", b'"', b"-",
 ]  # fmt: skip
 CHOICES: dict[str, list[Any]] = {
-    "whitespace": ["flexible", "compact", "single", "[ _]?"],
+    "whitespace": ["flexible", "compact", "single", "[ \\n]?"],
     "property_order": ["any", "schema"],
     "numbers": ["canonical", "any"],
     "additional_properties": [None, False],
