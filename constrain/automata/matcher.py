@@ -46,7 +46,7 @@ class Matcher(Stepper):
         if stop_token_ids is not None:
             stops = tuple(dict.fromkeys(integers(stop_token_ids, "stop_token_ids", 0, vocabulary.size - 1)))
         self.grammar = grammar
-        self.vocabulary = vocabulary
+        self.vocabulary, self._size = vocabulary, vocabulary.size
         self.max_rollback = max_rollback
         self.stop_token_ids: tuple[int, ...] = tuple(stops)
         self._stop_set = frozenset(stops)
@@ -128,22 +128,25 @@ class Matcher(Stepper):
         Raises VocabularyError when the vocabulary lacks the bytes to go on (never with one that has all 256 bytes).
         """
         if bitmask is not self._checked:
-            mask_array(bitmask, self._index.words)
-            if isinstance(bitmask, np.ndarray):
-                self._checked = bitmask
-        array = bitmask if type(bitmask) is np.ndarray else mask_array(bitmask, self._index.words)
-        if type(row) is not int or not 0 <= row < len(array):
-            row = integer(row, "row", 0, len(array) - 1)
+            self._use_bitmask(bitmask)
+        if type(row) is not int or not 0 <= row < self._rows:
+            row = integer(row, "row", 0, self._rows - 1)
         if self._free != NOT_RELEASED:
-            array[row] = -1
+            self._masks[row] = -1
             return False
-        status = kernels.fill(self._desc, array, row)
+        status = kernels.fill(self._desc, self._masks, row)
         while status != at.OK:
             self._provide(status)
-            status = kernels.fill(self._desc, array, row)
+            status = kernels.fill(self._desc, self._masks, row)
         if self._lacks_bytes:
-            self._check_alive(array[row])
+            self._check_alive(self._masks[row])
         return True
+
+    def _use_bitmask(self, bitmask: Any) -> None:
+        """Check an array for masks; what is numpy's own need not be checked again."""
+        self._masks = mask_array(bitmask, self._index.words)
+        self._rows = len(self._masks)
+        self._checked = bitmask if type(bitmask) is np.ndarray else None
 
     def allows(self, token_id: int) -> bool:
         """Whether `token_id` may come next, without a whole mask."""
@@ -163,7 +166,16 @@ class Matcher(Stepper):
     def accept_token(self, token_id: int) -> bool:
         """Take one token. False: it is not allowed, and nothing has changed."""
         token = token_id if type(token_id) is int else token_id_of(token_id)
-        if not 0 <= token < self.vocabulary.size or self.is_terminated():
+        if not 0 <= token < self._size:
+            return False
+        if token in self._stop_set or self._free != NOT_RELEASED:
+            return self._accept_at_the_margin(token)
+        status = kernels.operate(self._desc, kernels.ACCEPT, token, 1)
+        return status == at.OK or (status != at.REFUSED and self._accept_after(status, token, True))
+
+    def _accept_at_the_margin(self, token: int) -> bool:
+        """Take a stop token, or any where nothing is constrained."""
+        if self.is_terminated():
             return False
         if token in self._stop_set and (self._free != NOT_RELEASED or self.is_accepting()):
             self._desc[at.E_ENDED] = 1
@@ -272,13 +284,15 @@ class Matcher(Stepper):
     # Arrays ------------------------------------------------------------------------------------------------------------
 
     def _accept(self, token: int, commit: bool) -> bool:
-        while True:
-            status = kernels.operate(self._desc, kernels.ACCEPT, token, commit)
-            if status == at.OK:
-                return True
-            if status == at.REFUSED:
-                return False
+        status = kernels.operate(self._desc, kernels.ACCEPT, token, commit)
+        return status == at.OK or (status != at.REFUSED and self._accept_after(status, token, commit))
+
+    def _accept_after(self, status: int, token: int, commit: bool) -> bool:
+        """Take a token when the kernel was given what it asked for."""
+        while status not in (at.OK, at.REFUSED):
             self._provide(status, self.vocabulary.trie.depth)
+            status = kernels.operate(self._desc, kernels.ACCEPT, token, commit)
+        return status == at.OK
 
     def _undo(self, count: int) -> None:
         if count and self._desc[at.E_ENDED]:

@@ -28,6 +28,7 @@ from .layout import (
     NEED_WORKSPACE,
     OK,
     P_NARROWS,
+    REFUSED,
 )
 from .lending import borrow_arena, give_back, return_arena, take_workspace
 from .reading import accept_input, accepting, only_byte, undo
@@ -122,6 +123,8 @@ def operate(descriptor, operation, a, b):
 def read(desc, operation, a, b):
     """An operation that reads bytes, with what a workspace has to help."""
     if operation == ACCEPT:
+        if desc[E_ENDED] != 0:
+            return REFUSED
         offsets = view_i64(desc[E_OFFSETS], desc[E_OFFSETS + 1])
         if offsets[a] == offsets[a + 1]:
             return accept_input(desc, octets(desc, E_FLAT), 0, 1, a, b != 0)
