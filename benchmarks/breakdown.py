@@ -65,7 +65,6 @@ def place(matcher: Matcher) -> str:
     begin, end = int(arena[at.A_BEGIN]), int(arena[at.A_END])
     if end - begin > 1:
         return f"{'several' if end - begin <= 4 else 'more than four'} readings"
-    begin -= int(arena[at.A_FIRST])
     row = matcher._configs[begin * at.CW : (begin + 1) * at.CW]
     node = int(row[at.NODE])
     if node == at.DONE:

@@ -48,7 +48,7 @@ def walk(matcher: Any, tokens: Any, bitmask: Any) -> None:
 
 
 def of_matchers(tokenizer: Tokenizer) -> list[list[object]]:
-    """KB of a matcher at rest and far into a long output; bytes for each token more, each kept for rollback."""
+    """KB of a matcher at rest and in a long output, and bytes for each token more and each that can be taken back."""
     schema = {"type": "array", "items": {"type": "object", "properties": {"id": {"type": "integer"}}}}
     grammar = constrain.compile_json_schema(schema, tokenizer.vocabulary)
     text = json.dumps([{"id": i, "name": f"row {i}", "open": i % 2 == 0} for i in range(400)])

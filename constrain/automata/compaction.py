@@ -1,11 +1,12 @@
 """Kernels that drop the steps of a matcher that cannot be taken back, and all that only these refer to.
 
-`drop` forgets the rows of the history and the configurations of such steps. `compact` moves the frames and registers
-that are still referred to into a buffer, as a copying garbage collector does, block by block, with a list of the rows
-that are still to be looked at, and back to the beginning of the arena. A block that has moved holds its new address,
-negative, in its first int, where nothing else is as low.
+`drop` forgets the rows of the history and the configurations of such steps, and of older steps most configurations,
+since a state can be read again from an earlier one. `compact` moves the frames and registers that are still referred to
+into a buffer, as a copying garbage collector does, block by block, with a list of the rows that are still to be looked
+at, and back to the beginning of the arena. A block that has moved holds its new address, negative, in its first int,
+where nothing else is as low.
 
-Configurations, steps and text positions keep their numbers: the addresses in the descriptor move (layout.py).
+Steps and text positions keep their numbers: the addresses in the descriptor move (layout.py).
 """
 
 from __future__ import annotations
@@ -16,11 +17,12 @@ from .layout import (
     A_CUT,
     A_DROPPED,
     A_END,
-    A_FIRST,
     A_FLOOR,
     A_FRESH,
     A_OLDEST,
+    A_OUT,
     A_POS,
+    A_THINNED,
     A_TOKENS,
     A_TOP,
     A_WORK,
@@ -33,12 +35,14 @@ from .layout import (
     E_OUT,
     E_PROGRAM,
     E_TEXT,
+    EVERY,
     F_SHAPE,
     F_SHAPE_KIND,
     FORK,
     G_BITS,
     G_EXTRAS,
     H_BEGIN,
+    H_END,
     H_POS,
     H_SIZE,
     H_TOP,
@@ -52,6 +56,7 @@ from .layout import (
     R_REGS,
     R_SIZE,
     R_STATE,
+    RECENT,
     REGS,
     SHAPE_ARRAY,
     SHAPE_OBJECT,
@@ -75,18 +80,44 @@ NEXT_ROW = 1  # of a row that has moved, behind its new address: the next one to
 
 @kernel("O -> v")
 def drop(desc):
-    """Forget the steps that cannot be taken back, but not yet what their configurations refer to."""
+    """Forget the steps that cannot be taken back, and of older ones most configurations; not yet what these refer to.
+
+    What can be read again from the last step that has configurations is thinned out. Over a control token there is no
+    such way, so the state after one stays.
+    """
     A, C, H = ints(desc, E_ARENA), ints(desc, E_CONFIGS), ints(desc, E_HISTORY)
-    before, kept = A[A_DROPPED] * H_SIZE, A[A_FLOOR] * H_SIZE
-    old = A[A_FIRST]
-    first = H[kept + H_BEGIN] if A[A_FLOOR] < A[A_TOKENS] else A[A_BEGIN]
-    for k in range(A[A_TOKENS] * H_SIZE - kept):
-        H[before + k] = H[kept + k]
-    for k in range((A[A_END] - first) * CW):
-        C[old * CW + k] = C[first * CW + k]
-    shift(desc, E_HISTORY, kept - before, 4)
-    shift(desc, E_CONFIGS, (first - old) * CW, 4)
-    A[A_DROPPED], A[A_FIRST] = A[A_FLOOR], first
+    tokens, before, kept, out = A[A_TOKENS], A[A_DROPPED], A[A_FLOOR], 0
+    while before < kept < tokens and H[kept * H_SIZE + H_BEGIN] < 0:
+        kept -= 1
+    for step in range(kept, tokens):
+        h, there = step * H_SIZE, (before + step - kept) * H_SIZE
+        first, last = H[h + H_BEGIN], H[h + H_END]
+        old = kept < step < tokens - RECENT and step % EVERY != 0
+        if first >= 0 and old and H[h - H_SIZE + H_POS] >= 0:
+            first = -1
+        if first >= 0:
+            last = copy_rows(C, first, last, out)
+            first, out = out, last
+        H[there + H_BEGIN], H[there + H_END] = first, last
+        H[there + H_TOP], H[there + H_POS] = H[h + H_TOP], H[h + H_POS]
+    last = copy_rows(C, A[A_BEGIN], A[A_END], out)
+    A[A_BEGIN], A[A_END], A[A_OUT] = out, last, last
+    shift(desc, E_HISTORY, (kept - before) * H_SIZE, 4)
+    A[A_DROPPED], A[A_THINNED] = kept, max(A[A_THINNED], tokens - RECENT)
+
+
+@kernel("C i i i -> i")
+def copy_rows(C, first, last, out):
+    """Move configurations first..last-1 down to number `out`; the number after them."""
+    for k in range((last - first) * CW):
+        C[out * CW + k] = C[first * CW + k]
+    return out + last - first
+
+
+@kernel("i -> i")
+def position_of(entry):
+    """The text position that a row of the history holds."""
+    return entry if entry >= 0 else -1 - entry
 
 
 @kernel("O i i i -> v")
@@ -105,9 +136,9 @@ def compact(desc):
     P, A, C, H = ints(desc, E_PROGRAM), ints(desc, E_ARENA), ints(desc, E_CONFIGS), ints(desc, E_HISTORY)
     shift(desc, E_OUT, ARENA, 4)
     B, kept = ints(desc, E_OUT), A[A_DROPPED] * H_SIZE
-    A[A_OLDEST] = H[kept + H_POS] if A[A_DROPPED] < A[A_TOKENS] else A[A_POS]
+    A[A_OLDEST] = position_of(H[kept + H_POS]) if A[A_DROPPED] < A[A_TOKENS] else A[A_POS]
     A[A_FRESH], A[A_WORK] = ARENA, 0
-    for c in range(A[A_FIRST], A[A_END]):
+    for c in range(A[A_END]):
         row = c * CW
         if C[row + NODE] != DONE:
             if C[row + TEXT] >= 0:

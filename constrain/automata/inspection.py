@@ -17,7 +17,7 @@ def additional_key(matcher: Matcher) -> tuple[int, bytes] | None:
     output has, and its bytes. None where there is no object around what is written, or it has only declared keys.
     """
     arena, configs, program = matcher._arena, matcher._configs, matcher._heap
-    start = int(arena[at.A_BEGIN] - arena[at.A_FIRST]) * at.CW
+    start = int(arena[at.A_BEGIN]) * at.CW
     if arena[at.A_END] <= arena[at.A_BEGIN] or configs[start + at.NODE] == at.DONE:
         return None
     found = 0

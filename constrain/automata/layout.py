@@ -47,8 +47,9 @@ HISTORY (one array per matcher): a row per step, see H_*.
 
 TEXT (one array per matcher): the bytes so far.
 
-Of these three the oldest part is dropped now and then (compaction.py), but what is left keeps its numbers: the descriptor holds
-the address at which number 0 would lie, and the length as if it did.
+Of the last two the oldest part is dropped now and then (compaction.py), but what is left keeps its numbers: the descriptor
+holds the address at which number 0 would lie, and the length as if it did. Of older steps few have configurations left; the
+others are read again from the text when they are wanted.
 
 WORKSPACES (a few per vocabulary): what a mask needs while it is made, see Z_*.
 """
@@ -129,10 +130,10 @@ A_LOOPS, LOOP_STATES, LOOP_SIZE = A_NEXT + 8, 32, 3
 A_STEP = A_LOOPS + LOOP_STATES * LOOP_SIZE  # number of the step under way (2 ints); rows of scratch that it has looked at
 A_WORK = A_STEP + 2
 A_ASKED_STATE = A_WORK + 1  # of a question what can follow in an array: its state (0: another question), items begun
-# what is dropped (compaction.py): steps that cannot be taken back any more; of these, steps whose rows of the history are gone;
-# the first configuration and text position that are left
+# what is dropped (compaction.py): steps that cannot be taken back any more; steps whose rows of the history are gone; steps of
+# which few have configurations left; the first text position that is left
 A_FLOOR = A_ASKED_STATE + 2
-A_DROPPED, A_FIRST, A_CUT = A_FLOOR + 1, A_FLOOR + 2, A_FLOOR + 3
+A_DROPPED, A_THINNED, A_CUT = A_FLOOR + 1, A_FLOOR + 2, A_FLOOR + 3
 A_FRESH, A_OLDEST = A_FLOOR + 4, A_FLOOR + 5  # of a compaction: where what it moves goes; the text position that it needs
 ARENA = A_FLOOR + 6
 WORK = 64  # rows of scratch that one step may look at for each thread that it may keep
@@ -161,8 +162,10 @@ READ, EMIT, ASK = 0, 1, 2  # the caller still has to read the byte; it is read a
 MODE = ESC
 FORK = -7  # R_NODE of an arena row that stands for two frames to return to: R_STATE and R_PARENT (itself a fork or not)
 
-# a row of the history: configurations from .. to, arena top and text length before the step
+# a row of the history: configurations from (-1: none are left) .. to, arena top and text length before the step; the last as
+# -1 - length where the step is a control token
 H_BEGIN, H_END, H_TOP, H_POS, H_SIZE = 0, 1, 2, 3, 4
+RECENT, EVERY = 32, 8  # so many of the last steps have their configurations, and of older ones each with such a number
 
 # A row of the walk's own stack: configurations from .. to, where new ones go, arena top, end of the subtree, the set that the
 # configurations are (0: not kept), whether the bytes that they can read are known, whether they are one that stays as it is

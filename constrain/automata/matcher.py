@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -214,6 +215,9 @@ class Matcher(Stepper):
         if self._free != NOT_RELEASED:
             self._free += 1
             return True
+        return self._take_bytes(data)
+
+    def _take_bytes(self, data: bytes) -> bool:
         array = np.frombuffer(data, np.uint8).copy()
         while True:
             self._desc[at.E_DATA : at.E_DATA + 2] = address_of(array), len(array)
@@ -303,7 +307,22 @@ class Matcher(Stepper):
             count -= released
             self._free = self._free - released or NOT_RELEASED
         if count:
-            kernels.operate(self._desc, kernels.UNDO, count, 0)
+            self._take_back(count)
+
+    def _take_back(self, count: int) -> None:
+        """Take back steps of the automaton. Where the state is not kept, it is read again from the last one that is."""
+        arena, history = self._arena, self._history
+        tokens, dropped, cut = (int(arena[place]) for place in (at.A_TOKENS, at.A_DROPPED, at.A_CUT))
+        row = (tokens - count - dropped) * at.H_SIZE
+        start = row
+        while history[start + at.H_BEGIN] < 0:
+            start -= at.H_SIZE
+        ends = history[start + at.H_POS : row + at.H_SIZE : at.H_SIZE].tolist()
+        ends[-1] = ends[-1] if ends[-1] >= 0 else -1 - ends[-1]
+        parts = [self._text[i - cut + _GUARD : j - cut + _GUARD].tobytes() for i, j in pairwise(ends)]
+        kernels.operate(self._desc, kernels.UNDO, count + len(parts), 0)
+        for part in parts:
+            self._take_bytes(part)
 
     def _kept(self, most: int) -> int:
         arena = self._arena
@@ -351,7 +370,8 @@ class Matcher(Stepper):
         """Make room in the array that is full: drop what is not needed any more, and where that is little let it grow."""
         arena = self._arena
         before = self._arrays
-        dropped = arena[at.A_FLOOR] - arena[at.A_DROPPED] >= self._spare
+        old = int(arena[at.A_TOKENS]) - at.RECENT - int(arena[at.A_THINNED])
+        dropped = max(int(arena[at.A_FLOOR] - arena[at.A_DROPPED]), old) >= self._spare
         if dropped:
             kernels.operate(self._desc, kernels.DROP, 0, 0)
         text += self.vocabulary.trie.depth + 8 + _GUARD
@@ -362,7 +382,7 @@ class Matcher(Stepper):
             wanted = 2 * used + _ARENA // 3 if compacted else max(2 * used, 3 * rows // 2) + 1
             self._arena = _grown(arena, at.ARENA + wanted, 0)
         elif status == at.NEED_CONFIGS:
-            rows = int(arena[at.A_END] - arena[at.A_FIRST]) * at.CW
+            rows = int(arena[at.A_END]) * at.CW
             if not dropped or 2 * rows > len(self._configs):
                 self._configs = _grown(self._configs, len(self._configs) + 1)
         else:
@@ -371,9 +391,7 @@ class Matcher(Stepper):
             steps = int(arena[at.A_TOKENS] - arena[at.A_DROPPED]) + 1
             most = _FOREVER if self.max_rollback is None else self.max_rollback + self._spare
             self._history = _grown(self._history, steps * at.H_SIZE, most * at.H_SIZE)
-            rows = int(arena[at.A_END] - arena[at.A_FIRST]) + 2
-            most = _FOREVER if self.max_rollback is None else most * rows // steps + 8  # as many a step as so far
-            self._configs = _grown(self._configs, rows * at.CW, most * at.CW)
+            self._configs = _grown(self._configs, (int(arena[at.A_END]) + 2) * at.CW)
         if any(array is not other for array, other in zip(self._arrays, before, strict=True)):
             self._use_buffers()
 
@@ -389,13 +407,14 @@ class Matcher(Stepper):
     def _compact(self) -> bool:
         """Keep of the arena and of the text only what is still referred to, if steps were dropped since that was done."""
         arena = self._arena
-        if arena[at.A_DROPPED] == self._compacted:
+        dropped = int(arena[at.A_DROPPED]) + int(arena[at.A_THINNED])
+        if dropped == self._compacted:
             return False
         buffer = self._index.workspaces.take_buffer(int(arena[at.A_TOP]) - at.ARENA)
         point(self._desc, at.E_OUT, buffer)
         kernels.operate(self._desc, kernels.COMPACT, 0, 0)
         self._index.workspaces.keep_buffer(buffer)
-        self._compacted, self._desc[at.E_LENDS] = int(arena[at.A_DROPPED]), 0
+        self._compacted, self._desc[at.E_LENDS] = dropped, 0
         return True
 
     def _ask(self) -> None:
@@ -468,8 +487,8 @@ class Matcher(Stepper):
         number 0 would be."""
         arena, desc = self._arena, self._desc
         point(desc, at.E_ARENA, arena)
+        point(desc, at.E_CONFIGS, self._configs)
         for place, array, dropped in (
-            (at.E_CONFIGS, self._configs, int(arena[at.A_FIRST]) * at.CW),
             (at.E_HISTORY, self._history, int(arena[at.A_DROPPED]) * at.H_SIZE),
             (at.E_TEXT, self._text, int(arena[at.A_CUT]) - _GUARD),
         ):

@@ -144,10 +144,10 @@ FILL = 0  # write the mask to E_OUT: a status
 ACCEPT = 1  # read the bytes or the symbol of token a as one step, or with b = 0 only find out if it may be: a status
 READ = 2  # read E_DATA as one step: a status
 CAN_END = 3  # whether the output may end here: 1 or 0
-UNDO = 4  # take back the last a steps, which must exist
+UNDO = 4  # take back the last a steps, which must exist, the first of them with its configurations
 FORCED = 5  # the only byte that can come next; -1: none or several; below that, -1 - status
 INSIDE = 6  # write the tokens that a JSON string (a probe lexeme a) reads from automaton state b to E_OUT: a status
 ENDS = 7  # write the nodes of the quoted trie at which such a string ends to E_OUT: how many, or -1 - status
 HASH = 8  # key under which it is kept that the value in E_DATA counts in array a (few_key); 0: the arena must grow
-DROP = 9  # forget the steps that cannot be taken back
+DROP = 9  # forget the steps that cannot be taken back, and most configurations of older ones
 COMPACT = 10  # keep of the arena and the text what is referred to; E_OUT: a buffer as long as what lies in the arena

@@ -6,7 +6,7 @@ All take the matcher's descriptor (layout.py).
 from __future__ import annotations
 
 from ._kernel import kernel
-from .compaction import drop
+from .compaction import drop, position_of
 from .layout import (
     A_BEGIN,
     A_DROPPED,
@@ -16,6 +16,7 @@ from .layout import (
     A_OUT,
     A_POS,
     A_STATUS,
+    A_THINNED,
     A_TOKENS,
     A_TOP,
     CW,
@@ -97,7 +98,8 @@ def accept_input(desc, data, start, stop, token, commit):
         settle(desc, top)
         return status
     begin = A[A_END]
-    H[h + H_BEGIN], H[h + H_END], H[h + H_TOP], H[h + H_POS] = A[A_BEGIN], begin, top, A[A_POS]
+    H[h + H_BEGIN], H[h + H_END], H[h + H_TOP] = A[A_BEGIN], begin, top
+    H[h + H_POS] = A[A_POS] if token < 0 else -1 - A[A_POS]
     if first != begin:
         for k in range((last - first) * CW):
             C[begin * CW + k] = C[first * CW + k]
@@ -110,12 +112,13 @@ def accept_input(desc, data, start, stop, token, commit):
 
 @kernel("O i -> v")
 def undo(desc, count):
-    """Take back the last `count` steps; they must exist."""
+    """Take back the last `count` steps; they must exist, and the first of them must have its configurations."""
     A, H = ints(desc, E_ARENA), ints(desc, E_HISTORY)
     tokens = A[A_TOKENS] - count
     h = tokens * H_SIZE
-    A[A_BEGIN], A[A_END], A[A_TOP], A[A_POS] = H[h + H_BEGIN], H[h + H_END], H[h + H_TOP], H[h + H_POS]
-    A[A_OUT], A[A_TOKENS], A[A_FLOOR] = A[A_END], tokens, min(A[A_FLOOR], tokens)
+    A[A_BEGIN], A[A_END], A[A_TOP], A[A_POS] = H[h + H_BEGIN], H[h + H_END], H[h + H_TOP], position_of(H[h + H_POS])
+    A[A_OUT], A[A_TOKENS] = A[A_END], tokens
+    A[A_FLOOR], A[A_THINNED] = min(A[A_FLOOR], tokens), min(A[A_THINNED], tokens)
 
 
 @kernel("O -> b")

@@ -26,7 +26,7 @@ def prepare(vocabulary: Vocabulary, index: VocabularyIndex) -> None:
     """Make what every grammar with a free string needs."""
     matcher = Grammar(Lexeme(dfa=ANY_STRING, skin=Skin.JSON_STRING), vocabulary).matcher()
     matcher.accept_bytes(b'"')  # encodes the automaton
-    state = int(matcher._configs[int(matcher._arena[at.A_BEGIN] - matcher._arena[at.A_FIRST]) * at.CW + at.STATE])
+    state = int(matcher._configs[int(matcher._arena[at.A_BEGIN]) * at.CW + at.STATE])
     _make_tails(vocabulary, index, _ends(matcher, state))
     index.publish(ANY_STRING, 0, _inside(matcher, state))
     _make_lengths(vocabulary, index)

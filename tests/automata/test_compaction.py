@@ -16,9 +16,11 @@ import constrain
 from constrain.automata import kernels
 from constrain.automata import layout as at
 from constrain.automata.compiled import Grammar
+from constrain.automata.grammar import ArrayShape, Call, Frame, Layout, LayoutState, Select, Union, symbol
+from constrain.automata.json_layouts import array_layout
 from constrain.automata.matcher import Matcher
 
-from .grammars import EOS, SYMBOLS, byte_vocabulary, random_node
+from .grammars import CLOSE, EOS, INTEGER, OPEN, STRING, SYMBOLS, byte_vocabulary, random_node
 from .test_engine import LIKELY, VOCABULARIES, mask_of
 
 VOCABULARY = byte_vocabulary()
@@ -32,12 +34,12 @@ class Eager(Matcher):
 
     def accept_token(self, token_id: int) -> bool:
         arena = self._arena
-        if arena[at.A_FLOOR] > arena[at.A_DROPPED]:
+        if arena[at.A_FLOOR] > arena[at.A_DROPPED] or arena[at.A_TOKENS] - at.RECENT > arena[at.A_THINNED]:
             kernels.operate(self._desc, kernels.DROP, 0, 0)
             self.compactions += self._compact()
             arena[arena[at.A_TOP] :] = GARBAGE
             self._text[1 + self._text_used :] = 255
-            self._configs[int(arena[at.A_END] - arena[at.A_FIRST]) * at.CW :] = GARBAGE
+            self._configs[int(arena[at.A_END]) * at.CW :] = GARBAGE
         return super().accept_token(token_id)
 
 
@@ -47,7 +49,7 @@ def walk(seed: int, steps: int) -> int:
     vocabulary = VOCABULARIES[seed % 2]
     grammar = Grammar(random_node(rng), vocabulary, symbols=SYMBOLS)
     likely = [t for t in range(EOS) if vocabulary.token_bytes(t) in LIKELY]
-    most = rng.choice((0, 1, 2, 4))
+    most = rng.choice((0, 1, 2, 4, 50, None))
     whole, eager = Matcher(grammar, max_rollback=None), Eager(grammar, max_rollback=most)
     left, compactions = 0, 0  # left: what can be taken back in any case
     for number in range(steps):
@@ -67,7 +69,7 @@ def walk(seed: int, steps: int) -> int:
         assert eager.forced_bytes(3) == whole.forced_bytes(3)
         assert whole.accept_token(token) and eager.accept_token(token)
         assert eager.steps == whole.steps
-        left = min(left + 1, most)
+        left = left + 1 if most is None else min(left + 1, most)
         if rng.random() < 0.2:
             back = rng.randint(0, left)
             whole.rollback(back)
@@ -88,8 +90,39 @@ def test_masks_are_those_of_a_matcher_that_keeps_all_steps(seed: int) -> None:
     walk(seed, 16)
 
 
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 1 << 32))
+def test_masks_on_longer_walks(seed: int) -> None:
+    """On these, states are read again."""
+    walk(seed, 90)
+
+
 def test_walks_do_drop_steps() -> None:
     assert sum(walk(seed, 16) for seed in range(8)) > 8
+
+
+def test_every_step_can_be_taken_back() -> None:
+    """Whatever is kept of it: also over control tokens and bytes that are one step, and again from there."""
+    begin, end = (LayoutState(edges=((symbol(token), n),)) for token, n in ((OPEN, 1), (CLOSE, 3)))
+    marked = Frame(Layout((begin, LayoutState(calls=(Call(Select.NODE, 2, INTEGER),)), end, LayoutState(final=True))))
+    items = Frame(array_layout("compact"), ArrayShape((), Union((STRING, INTEGER, marked))))
+    grammar = Grammar(items, VOCABULARY, symbols=SYMBOLS)
+    for most in (None, 100):
+        matcher, rng = Eager(grammar, max_rollback=most), random.Random(9)
+        masks, steps = [mask_of(matcher)], []
+        for _ in range(150):
+            going_on = sorted(masks[-1] - {EOS, ord("]")})
+            token = rng.choice([t for t in going_on if rng.random() < 0.1 or t in SYMBOLS or t < 128] or going_on)
+            assert matcher.accept_token(token)
+            steps.append(token)
+            masks.append(mask_of(matcher))
+        for count in range(100):
+            other = matcher.fork()
+            other.rollback(count)
+            at_step = len(steps) - count
+            assert mask_of(other) == masks[at_step] and other.steps == at_step
+            assert other.accept_tokens(steps[at_step:]) == count
+            assert mask_of(other) == masks[-1]
 
 
 @pytest.mark.slow
