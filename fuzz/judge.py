@@ -113,7 +113,7 @@ class Judge:
         samples = [constrain.sample(grammar, seed=rng.randrange(1 << 30), max_bytes=most) for most in (0, 80, 80)]
         self.counts["samples"] += len(samples)
         found = [json.loads(text, parse_float=Decimal) for text in samples]
-        second = second_opinion(schema, None, False)
+        second = _second(schema)
         for text, value in zip(samples, found, strict=True):
             if not oracle.accepts(text.encode()):
                 yield Failure("sample", schema, f"not accepted again: {text}")
@@ -140,7 +140,7 @@ class Judge:
                 yield Failure("verdict", schema, f"with {options}: {error}")
             return
         text = constrain.sample(grammar, seed=rng.randrange(1 << 30), max_bytes=60)
-        second = second_opinion(schema, None, False)
+        second = _second(schema)
         value = json.loads(text, parse_float=Decimal)
         if second is not None and second.on(value).valid is False and not self._disputed(schema, value, True):
             yield Failure("sample", schema, f"generated with {options}, but not valid: {text}")
@@ -148,7 +148,7 @@ class Judge:
 
     def _verdicts(self, schema: Any, oracle: Oracle | None, found: list[Any]) -> Iterator[Failure]:
         """oracle: None for a schema that has no value."""
-        second = second_opinion(schema, None, False)
+        second = _second(schema)
         assert second is not None
         for value in found:
             text = json.dumps(value, ensure_ascii=False, default=float)
@@ -225,6 +225,11 @@ class Judge:
             taken = matcher.accept_bytes(text) and matcher.is_accepting()
             if taken != oracle.accepts(text):
                 yield Failure("kernels", schema, f"{'accept' if taken else 'refuse'}, unlike the interpreter: {text!r}")
+
+
+def _second(schema: Any) -> Any:
+    """jsonschema, which compares decimals: with those of the schema as they are written."""
+    return second_opinion(json.loads(json.dumps(schema), parse_float=Decimal), None, False)
 
 
 def _differs_as_documented(schema: str) -> bool:

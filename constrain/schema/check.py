@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from decimal import Decimal
-from math import isfinite
 from typing import Any
 from urllib.parse import urldefrag
 
@@ -212,14 +211,14 @@ def _enum(state: _Scan, location: Location, keyword: str, value: Any) -> None:
 
 
 def _value(state: _Scan, location: Location, keyword: str, value: Any) -> None:
-    """A value to compare with: all its numbers must be numbers."""
+    """A value to compare with: all its numbers must be finite, and not beyond reach."""
     todo = [value]
     while todo:
         one = todo.pop()
         if isinstance(one, (list, dict)):
             todo.extend(one.values() if isinstance(one, dict) else one)
-        elif isinstance(one, (float, Decimal)) and not isfinite(one):
-            raise location.error(keyword, f"{one} is not a JSON number")
+        elif isinstance(one, (float, Decimal)):
+            _check_magnitude(location, keyword, one)
 
 
 def _count(state: _Scan, location: Location, keyword: str, value: Any) -> None:
