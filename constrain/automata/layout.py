@@ -136,6 +136,7 @@ MANY_SETS = 1000  # sets that one walk keeps
 # configuration; a frame keeps its whitespace run where a lexeme keeps its interval of words
 NODE, STATE, LO, HI, DEPTH, ESC, CHARS, TEXT, REGS, PARENT, LEVEL = range(11)
 BLANKS, NEWLINES = LO, HI
+CALLED = ESC  # 1 in a frame whose calls stand beside it as configurations of their own (CALL)
 DONE = 0  # node of the configuration in which the whole output is complete
 ENTER = -2  # state of a scratch row that asks to start its node
 RETURN = -3  # state of a scratch row that gives control back to its parent, in one of three ways (kept at MODE):
@@ -157,13 +158,15 @@ E_TABLE, E_KEYS, E_CACHED, E_USED, OLD = 54, 56, 58, 60, 8  # the cache of masks
 E_LEAN, E_SPACES, E_LONG = 70, 80, 82
 E_OUT, E_DATA = 84, 86
 E_WORDS, E_THREADS, E_ENDED, E_ADVANCE, E_OPERATE, E_SELF, E_GRAMMAR, E_LONG_TAILS = 88, 89, 90, 91, 92, 93, 94, 95
-E_SYMBOLS, E_CONTAINING, E_SIZE = 96, 98, 100
+E_SYMBOLS, E_CONTAINING, E_RAW_LENGTHS, E_SIZE = 96, 98, 100, 102
 # E_SYMBOLS: ids of the control tokens that the grammar names. E_CONTAINING: masks of all tokens with bytes, and of those with
-# a byte of each class (byte_classes.py).
+# a byte of each class (byte_classes.py). E_LENGTHS, E_RAW_LENGTHS: masks of the tokens that begin at most so many characters
+# inside a JSON string, and outside.
 # E_LONG_TAILS: 1 if a token may end an additional key and spell it again, 2 if one is longer than REACH.
 # E_SPACES: masks of the tokens that begin with at most 0, 1, 2 line feeds and SOFT other blanks, and have more to them (rows
 # 0..2) or not (3..5); row 6: all other tokens. E_LONG: of these, per token: id, line feeds, other blanks, nothing more?
 SPACE_ROWS, LONG_SIZE, SOFT = 3, 4, 32
 END = -1  # read instead of a byte: the end of the output
 LEAVE = -2  # read instead of a byte: raw lexemes that may end do so, and their callers wait for the byte
+CALL = -3  # read instead of a byte: frames make the calls that can be made before the byte is known, and keep their edges (CALLED)
 SYMBOL = 256  # from here on: the control token with id input - SYMBOL

@@ -53,7 +53,7 @@ SPACES = 1 << 0x20 | 1 << 0x09 | 1 << 0x0A | 1 << 0x0D
 class Program:
     """The encoded grammar. `heap` is the array for the kernels."""
 
-    def __init__(self, root: Node, limits: Limits, mask_slot: Callable[[DFA, int], int]) -> None:
+    def __init__(self, root: Node, limits: Limits, mask_slot: Callable[[DFA, int, Skin], int]) -> None:
         self.heap: NDArray[np.int32] = np.zeros(4096, np.int32)
         self.limits = limits
         self.number = next(_numbers)
@@ -64,7 +64,7 @@ class Program:
         self._nodes: dict[int, int] = {}
         self._stub_addresses: dict[int, int] = {}
         self._keep: list[object] = []  # objects whose id() is a key below must stay alive
-        self._dfas: dict[tuple[int, bool], int] = {}
+        self._dfas: dict[tuple[int, bool, Skin], int] = {}
         self._layouts: dict[int, int] = {}
         self._classes: dict[bytes, int] = {}
         self._first: dict[int, int] = {}
@@ -75,9 +75,11 @@ class Program:
         self.state_numbers: dict[int, int] = {}
         """Of states of layouts, by their addresses."""
         """Frames of arrays without equal items, by address."""
-        self.dfa_states: dict[int, tuple[DFA, int]] = {}
+        self.dfa_states: dict[int, tuple[DFA, int, Skin]] = {}
+        """States that have ready masks, by their addresses."""
         self.probe = self._lexeme(Lexeme(skin=Skin.JSON_STRING), -1)
         """A JSON string lexeme of no language of its own: a row of it may stand in any state of any automaton."""
+        self.raw_probe = self._lexeme(Lexeme(), -1)
         self.entry = self._entry(root)
         """(frame, state) of the first configuration: a frame that calls the root node and ends."""
 
@@ -141,7 +143,7 @@ class Program:
             int(node.skin),
             len(node.words),
             *self._words(node.words),
-            self._dfa(node.dfa, count_words=shape >= 0),
+            self._dfa(node.dfa, node.skin, count_words=shape >= 0),
             min(node.min_chars, 2**30),
             most,
             counted,
@@ -202,7 +204,7 @@ class Program:
                 -1 if shape.rank is None else self._put(shape.rank),
                 -1 if shape.rank is None else self._put(by_rank),
                 self._put(self._stubs_of(shape.extra_values)),
-                self._dfa(extra, count_words=True),
+                self._dfa(extra, shape.skin, count_words=True),
                 len(shape.extra_values),
                 -1 if shape.diagram is None else self._diagram(shape, shape.diagram),
                 self._put(_bits(shape.endless or [False] * n)),
@@ -322,21 +324,26 @@ class Program:
         offsets = self._put(list(accumulate(map(len, words), initial=0)))
         return offsets, self._pack(b"".join(words))
 
-    def _dfa(self, dfa: DFA | None, *, count_words: bool = False) -> int:
+    def _dfa(self, dfa: DFA | None, skin: Skin, *, count_words: bool = False) -> int:
         """Address of the start state, -1 for none. Word counts are kept only where words can be used up: for keys."""
         if dfa is None or dfa.is_empty:
             return -1
-        key = id(dfa), count_words and dfa.name != "string"
+        key = id(dfa), count_words and dfa.name != "string", skin
         found = self._dfas.get(key)
         if found is None:
             self._keep.append(dfa)
-            found = self._dfas[key] = self._encode_dfa(dfa, key[1])
+            found = self._dfas[key] = self._encode_dfa(dfa, key[1], skin)
         return found
 
-    def _encode_dfa(self, dfa: DFA, count_words: bool) -> int:
-        n, width = dfa.table.shape
+    @staticmethod
+    def dfa_record(dfa: DFA) -> int:
+        """Ints that a state of the automaton takes."""
+        return at.D_NEXT + dfa.table.shape[1]
+
+    def _encode_dfa(self, dfa: DFA, count_words: bool, skin: Skin) -> int:
+        n = dfa.n_states
         least, most = dfa.char_bounds
-        record = at.D_NEXT + width
+        record = self.dfa_record(dfa)
         classes_key = dfa.classes.tobytes()
         classes = self._classes.get(classes_key)
         if classes is None:
@@ -353,10 +360,10 @@ class Program:
         rows[:, at.D_MASK] = -1
         free = _free_states(dfa)
         for state in np.flatnonzero(wide).tolist():
-            shared = (dfa, state)
+            shared = (dfa, state, skin)
             if state in free:
                 rows[state, at.D_WORDS] = at.D_EVERYTHING
-                shared = (ANY_STRING, free[state])
+                shared = (ANY_STRING, free[state], skin)
             rows[state, at.D_MASK] = self._mask_slot(*shared)
             self.dfa_states[base + state * record] = shared
         rows[:, at.D_NEXT :] = np.where(dfa.table < 0, -1, base + dfa.table * record)
@@ -406,8 +413,8 @@ def first_bytes(node: Node, _open: frozenset[int] = frozenset()) -> int:
             return 1 << ord('"')
         bits = _byte_set({word[0] for word in node.words if word})
         if node.dfa is not None and not node.dfa.is_empty:
-            alive = np.flatnonzero(node.dfa.table[0][node.dfa.classes] >= 0)
-            bits |= _byte_set(alive.tolist())
+            alive = node.dfa.table[0][node.dfa.classes] >= 0
+            bits |= int.from_bytes(np.packbits(alive, bitorder="little").tobytes(), "little")
         return bits
     if id(node) in _open:
         return 0
@@ -452,8 +459,13 @@ def _free_states(dfa: DFA) -> dict[int, int]:
     kinds = dfa.classes.astype(np.int64) * ANY_STRING.table.shape[1] + ANY_STRING.classes
     _, some, sizes = np.unique(kinds, return_index=True, return_counts=True)
     successors, wanted = dfa.table[:, dfa.classes[some]], ANY_STRING.table[:, ANY_STRING.classes[some]]
-    alive = (successors >= 0) @ sizes
-    for state in np.flatnonzero((alive == (wanted[0] >= 0) @ sizes) & (dfa.labels >= 0)).tolist():
+    live, others = successors >= 0, wanted >= 0
+    unlike = ~(live[:, None] == others).all(axis=2).any(axis=1)  # no state of ANY_STRING reads the same bytes
+    known = -1
+    while known != (known := int(unlike.sum())):
+        unlike |= (unlike[successors] & live).any(axis=1)
+    alike = ~unlike & (dfa.labels >= 0)
+    for state in np.flatnonzero((live @ sizes == others[0] @ sizes) & alike).tolist():
         if state not in free:
             free.update(_like_any_string(dfa, state, successors, wanted))
     return free
