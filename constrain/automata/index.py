@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -21,7 +22,7 @@ from ..vocabulary.byte_classes import ILL_FORMED, classes_on_path
 from ..vocabulary.store import Arrays, cached_arrays
 from ..vocabulary.trie import FIELDS, Trie, build_trie
 from . import layout as at
-from .grammar import Node
+from .grammar import Node, Skin
 from .mask_cache import MaskCache, next_cache
 from .program import Program
 from .workspaces import Workspaces
@@ -45,9 +46,9 @@ class VocabularyIndex:
     trie     all tokens with bytes              quoted  those that contain a quote
     tails    of the tokens that end a string that may be anything, what follows its quote; closers: those with nothing there
     lean     all tokens by what they say after the JSON whitespace they begin with; spaces, long: which they are (layout.py)
-    masks    int32[SLOTS, words]: the tokens that stay inside a string, for states of its automaton. Row s, once published,
-             never changes; the array is reserved whole and touched on demand.
-    lengths  int32[n, words]: row k: the tokens that begin at most k characters inside a string
+    masks    int32[SLOTS, words]: the tokens that stay inside a JSON string or another lexeme, for states of its automaton.
+             Row s, once published, never changes; the array is reserved whole and touched on demand.
+    lengths  int32[n, words]: row k: the tokens that begin at most k characters inside a string; raw_lengths: outside JSON
     workspaces  what masks are made in
     containing  int32[n, words]: all tokens with bytes; row 1 + k: those with bytes of class k (byte_classes.py)
     """
@@ -56,6 +57,7 @@ class VocabularyIndex:
     tails: Trie
     closers: NDArray[np.int32]
     lengths: NDArray[np.int32]
+    raw_lengths: NDArray[np.int32]
     lean: Trie
     spaces: NDArray[np.int32]
     long: NDArray[np.int32]
@@ -72,8 +74,8 @@ class VocabularyIndex:
         self.lock = threading.RLock()
         self.ready = False
         self._descriptor: NDArray[np.int64] | None = None
-        self._slots: dict[tuple[object, int], int] = {}
-        self._keep: list[DFA] = []
+        self._slots: dict[tuple[object, Skin, int], int] = {}
+        self._known: dict[tuple[object, Skin], list[int]] = {}
         self._starts: dict[tuple[int, ...], Program] = {}
 
     def program(self, root: Node, limits: Limits, common: Sequence[Node] = ()) -> Program:
@@ -103,6 +105,7 @@ class VocabularyIndex:
             point(desc, at.E_MASKS, self.masks)
             point(desc, at.E_CLOSERS, self.closers)
             point(desc, at.E_LENGTHS, self.lengths)
+            point(desc, at.E_RAW_LENGTHS, self.raw_lengths)
             point(desc, at.E_SPACES, self.spaces)
             point(desc, at.E_LONG, self.long)
             point(desc, at.E_CONTAINING, self.containing)
@@ -119,7 +122,7 @@ class VocabularyIndex:
         self.quoted = _containing(vocabulary, QUOTE)
         self.tails = build_trie(np.zeros(0, np.uint8), np.zeros(1, np.int64), [])
         self.closers = np.zeros(self.words, np.int32)
-        self.lengths = np.zeros((0, self.words), np.int32)
+        self.lengths = self.raw_lengths = np.zeros((0, self.words), np.int32)
         spells_twice = any(_LONG_TAIL.search(vocabulary.token_bytes(t) or b"") for t in self.quoted.ids.tolist())
         self.whole_keys = any(_WHOLE_KEY.search(vocabulary.token_bytes(t) or b"") for t in self.quoted.ids.tolist())
         self.key_starts = _key_starts(vocabulary.token_bytes(t) or b"" for t in self.quoted.ids.tolist())
@@ -144,31 +147,58 @@ class VocabularyIndex:
             setattr(self, name, arrays[name])
         self.long_tails, self.whole_keys, *starts = arrays["flags"].tolist()
         self.key_starts = frozenset(bytes([byte]) for byte in starts)
-        self.publish(ANY_STRING, 0, arrays["inside"])
+        self.publish(ANY_STRING, 0, Skin.JSON_STRING, arrays["inside"])
 
     @property
     def nbytes(self) -> int:
-        rows = len(self._slots) + len(self.lengths) + len(self.spaces) + len(self.containing)
+        rows = len(self._slots) + len(self.lengths) + len(self.raw_lengths) + len(self.spaces) + len(self.containing)
         kept = sum(cache.nbytes for cache in {self.cache, self.previous}) + self.workspaces.nbytes
         return sum(t.nbytes for t in (self.trie, self.lean, self.quoted, self.tails)) + rows * self.words * 4 + kept
 
-    def slot(self, dfa: DFA, state: int) -> int:
+    def slot(self, dfa: DFA, state: int, skin: Skin) -> int:
         """Row of the ready mask of that state; WANTED if it may still be made, NEVER if there is no room."""
-        found = self._slots.get((dfa.name or id(dfa), state))
+        found = self._slots.get((dfa.moves, skin, state))
         if found is not None:
             return found
         return WANTED if len(self._slots) < SLOTS else NEVER
 
-    def publish(self, dfa: DFA, state: int, mask: NDArray[np.int32]) -> int:
+    def publish(self, dfa: DFA, state: int, skin: Skin, mask: NDArray[np.int32]) -> int:
         """Keep a ready mask; its row, or NEVER."""
         with self.lock:
-            found = self.slot(dfa, state)
+            found = self.slot(dfa, state, skin)
             if found == WANTED:
                 found = len(self._slots)
                 self.masks[found] = mask
-                self._keep.append(dfa)
-                self._slots[dfa.name or id(dfa), state] = found
+                self._slots[dfa.moves, skin, state] = found
+                self._known.setdefault((dfa.moves, skin), []).append(state)
             return found
+
+    def alike(self, dfa: DFA, state: int, skin: Skin) -> tuple[NDArray[np.int32], NDArray[np.bool_]] | None:
+        """The ready mask that most tokens have in common with that of a state, and flags, bool[256], of the bytes with
+        which the others begin; None where less than half would be gained.
+        """
+        known = self._known.get((dfa.moves, skin), ())
+        if not known:
+            return None
+        states = list(known)
+        differ = (dfa.table[states] != dfa.table[state])[:, dfa.classes]
+        if skin is Skin.JSON_STRING:
+            differ[:, ord("\\")] = True
+        costs = differ @ self._begin
+        best = int(costs.argmin())
+        if 2 * costs[best] > self._begin.sum():
+            return None
+        return self.masks[self._slots[dfa.moves, skin, states[best]]], differ[best]
+
+    @cached_property
+    def _begin(self) -> NDArray[np.int64]:
+        """int64[256]: how many tokens begin with each byte."""
+        trie, counts, node = self.trie, np.zeros(256, np.int64), 0
+        while node < trie.n_nodes:
+            end = int(trie.end[node])
+            counts[trie.byte[node]] = trie.id_start[end] - trie.id_start[node]
+            node = end
+        return counts
 
     def resize(self, nbytes: int) -> None:
         """Begin a cache of whole masks that takes, with the one to follow it, so many bytes at most."""
@@ -187,7 +217,7 @@ class VocabularyIndex:
 
 
 _TRIES = [(name, field) for name in ("quoted", "tails", "lean") for field in FIELDS]
-_ARRAYS = ("closers", "lengths", "spaces", "long", "containing")
+_ARRAYS = ("closers", "lengths", "raw_lengths", "spaces", "long", "containing")
 _NAMES = (*(f"{name}.{field}" for name, field in _TRIES), *_ARRAYS, "flags", "inside")
 
 _indexes: WeakValueDictionary[str, VocabularyIndex] = WeakValueDictionary()
@@ -251,7 +281,7 @@ def _key_starts(tokens: Iterable[bytes]) -> frozenset[bytes]:
     return frozenset(found) - {b"\\"}
 
 
-def _unknown(dfa: DFA, state: int) -> int:
+def _unknown(dfa: DFA, state: int, skin: Skin) -> int:
     return WANTED
 
 

@@ -155,6 +155,7 @@ SET_LISTS, MANY_SETS = 64, 256  # the first sets of so many linked lists, by the
 # configuration; a frame keeps its whitespace run where a lexeme keeps its interval of words
 NODE, STATE, LO, HI, DEPTH, ESC, CHARS, TEXT, REGS, PARENT, LEVEL = range(11)
 BLANKS, NEWLINES = LO, HI
+CALLED = ESC  # 1 in a frame whose calls stand beside it as configurations of their own (CALL)
 DONE = 0  # node of the configuration in which the whole output is complete
 ENTER = -2  # state of a scratch row that asks to start its node
 RETURN = -3  # state of a scratch row that gives control back to its parent, in one of three ways (kept at MODE):
@@ -189,10 +190,11 @@ E_TABLE, E_KEYS, E_CACHED, E_USED, OLD = 54, 56, 58, 60, 8  # the cache of masks
 E_LEAN, E_SPACES, E_LONG = 70, 80, 82
 E_OUT, E_DATA = 84, 86
 E_WORDS, E_THREADS, E_ENDED, E_ADVANCE, E_OPERATE, E_SELF, E_GRAMMAR, E_LONG_TAILS = 88, 89, 90, 91, 92, 93, 94, 95
-E_SYMBOLS, E_CONTAINING = 96, 98
-E_WORKSPACES, E_SETS, E_OWN, E_WORKSPACE, E_ROLLBACK, E_LENDS, E_SPARE, E_SIZE = 100, 102, 104, 108, 109, 110, 111, 112
+E_SYMBOLS, E_CONTAINING, E_RAW_LENGTHS = 96, 98, 100
+E_WORKSPACES, E_SETS, E_OWN, E_WORKSPACE, E_ROLLBACK, E_LENDS, E_SPARE, E_SIZE = 102, 104, 106, 110, 111, 112, 113, 114
 # E_SYMBOLS: ids of the control tokens that the grammar names. E_CONTAINING: masks of all tokens with bytes, and of those with
-# a byte of each class (byte_classes.py).
+# a byte of each class (byte_classes.py). E_LENGTHS, E_RAW_LENGTHS: masks of the tokens that begin at most so many characters
+# inside a JSON string, and outside.
 # E_WORKSPACES: the table of all (Z_*), E_WORKSPACE: the place of the one in use (-1: none). E_WALK: the walk's stack there, whose
 # length is always told; E_SETS: the sets that it keeps. E_OWN: while the workspace's arena and configurations are in the place of
 # the matcher's, those (two pairs; 0: they are not). E_LENDS: where masks are made: 0 in the matcher's own arena, as long as there
@@ -210,4 +212,5 @@ MOST_WORKSPACES = 64
 LENT = 4096  # ints of frames and registers at most that are copied to a workspace; of more the mask is made where they are
 END = -1  # read instead of a byte: the end of the output
 LEAVE = -2  # read instead of a byte: raw lexemes that may end do so, and their callers wait for the byte
+CALL = -3  # read instead of a byte: frames make the calls that can be made before the byte is known, and keep their edges (CALLED)
 SYMBOL = 256  # from here on: the control token with id input - SYMBOL

@@ -54,7 +54,7 @@ SPACES = 1 << 0x20 | 1 << 0x09 | 1 << 0x0A | 1 << 0x0D
 class Program:
     """The encoded grammar. `heap` is the array for the kernels."""
 
-    def __init__(self, limits: Limits, mask_slot: Callable[[DFA, int], int], key_starts: frozenset[bytes]) -> None:
+    def __init__(self, limits: Limits, mask_slot: Callable[[DFA, int, Skin], int], key_starts: frozenset[bytes]) -> None:
         """key_starts: what stands in some token behind a comma and a quote; b"" where one spells a whole key."""
         self.heap: NDArray[np.int32] = np.zeros(4096, np.int32)
         self.limits = limits
@@ -68,7 +68,7 @@ class Program:
         self._nodes: dict[int, int] = {}
         self._stub_addresses: dict[int, int] = {}
         self._keep: list[object] = []  # objects whose id() is a key below must stay alive
-        self._dfas: dict[tuple[int, bool], int] = {}
+        self._dfas: dict[tuple[int, bool, Skin], int] = {}
         self._layouts: dict[int, int] = {}
         self._classes: dict[bytes, int] = {}
         self._first: dict[int, int] = {}
@@ -76,9 +76,11 @@ class Program:
         """Arrays that compare items, by their addresses."""
         self.state_numbers: dict[int, int] = {}
         """Of states of layouts, by their addresses."""
-        self.dfa_states: dict[int, tuple[DFA, int]] = {}
+        self.dfa_states: dict[int, tuple[DFA, int, Skin]] = {}
+        """States that have ready masks, by their addresses."""
         self.probe = self._lexeme(Lexeme(skin=Skin.JSON_STRING), -1)
         """A JSON string lexeme of no language of its own: a row of it may stand in any state of any automaton."""
+        self.raw_probe = self._lexeme(Lexeme(), -1)
 
     def begin(self, root: Node) -> None:
         """Encode the frame that calls the root."""
@@ -96,7 +98,7 @@ class Program:
                 self.build(address)
                 built += 1
 
-    def another(self, limits: Limits, mask_slot: Callable[[DFA, int], int]) -> Program:
+    def another(self, limits: Limits, mask_slot: Callable[[DFA, int, Skin], int]) -> Program:
         """A copy of this one, to be gone on with."""
         other = object.__new__(Program)
         for name, value in self.__dict__.items():
@@ -161,7 +163,7 @@ class Program:
             int(node.skin),
             len(node.words),
             *self._words(node.words),
-            self._dfa(node.dfa, count_words=shape >= 0),
+            self._dfa(node.dfa, node.skin, count_words=shape >= 0),
             min(node.min_chars, 2**30),
             most,
             counted,
@@ -223,7 +225,7 @@ class Program:
                 -1 if shape.rank is None else self._put(shape.rank),
                 -1 if shape.rank is None else self._put(by_rank),
                 self._put(self._stubs_of(shape.extra_values)),
-                self._dfa(extra, count_words=True),
+                self._dfa(extra, shape.skin, count_words=True),
                 len(shape.extra_values),
                 -1 if shape.diagram is None else self._diagram(shape, shape.diagram),
                 self._put(_bits(shape.endless or [False] * n)),
@@ -238,9 +240,9 @@ class Program:
         """Whether a token that begins before a comma may tell which keys can follow it, beyond whether any can."""
         if shape.diagram is not None or shape.skin is not Skin.JSON_STRING:
             return True
-        extra = self._dfa(shape.extra, count_words=True)
+        extra = self._dfa(shape.extra, shape.skin, count_words=True)
         if shape.extra is not None and extra >= 0:
-            size = at.D_NEXT + shape.extra.table.shape[1]
+            size = self.dfa_record(shape.extra)
             if (self.heap[extra + at.D_WORDS : extra + shape.extra.n_states * size : size] >= 0).any():
                 return True  # additional keys may be used up
             if b"" in self._key_starts:
@@ -358,21 +360,26 @@ class Program:
         offsets = self._put(list(accumulate(map(len, words), initial=0)))
         return offsets, self._pack(b"".join(words))
 
-    def _dfa(self, dfa: DFA | None, *, count_words: bool = False) -> int:
+    def _dfa(self, dfa: DFA | None, skin: Skin, *, count_words: bool = False) -> int:
         """Address of the start state, -1 for none. Word counts are kept only where words can be used up: for keys."""
         if dfa is None or dfa.is_empty:
             return -1
-        key = id(dfa), count_words and dfa.name != "string"
+        key = id(dfa), count_words and dfa.name != "string", skin
         found = self._dfas.get(key)
         if found is None:
             self._keep.append(dfa)
-            found = self._dfas[key] = self._encode_dfa(dfa, key[1])
+            found = self._dfas[key] = self._encode_dfa(dfa, key[1], skin)
         return found
 
-    def _encode_dfa(self, dfa: DFA, count_words: bool) -> int:
-        n, width = dfa.table.shape
+    @staticmethod
+    def dfa_record(dfa: DFA) -> int:
+        """Ints that a state of the automaton takes."""
+        return at.D_NEXT + dfa.table.shape[1]
+
+    def _encode_dfa(self, dfa: DFA, count_words: bool, skin: Skin) -> int:
+        n = dfa.n_states
         least, most = dfa.char_bounds
-        record = at.D_NEXT + width
+        record = self.dfa_record(dfa)
         classes_key = dfa.classes.tobytes()
         classes = self._classes.get(classes_key)
         if classes is None:
@@ -389,7 +396,7 @@ class Program:
         rows[:, at.D_MASK] = -1
         free, accepted = _free_states(dfa)
         for state in np.flatnonzero(wide).tolist():
-            shared = (ANY_STRING, free[state]) if state in free else (dfa, state)
+            shared = (ANY_STRING, free[state], skin) if state in free else (dfa, state, skin)
             if state in accepted:
                 rows[state, at.D_WORDS] = at.D_EVERYTHING
             rows[state, at.D_MASK] = self._mask_slot(*shared)
@@ -441,8 +448,8 @@ def first_bytes(node: Node, _open: frozenset[int] = frozenset()) -> int:
             return 1 << ord('"')
         bits = _byte_set({word[0] for word in node.words if word})
         if node.dfa is not None and not node.dfa.is_empty:
-            alive = np.flatnonzero(node.dfa.table[0][node.dfa.classes] >= 0)
-            bits |= _byte_set(alive.tolist())
+            alive = node.dfa.table[0][node.dfa.classes] >= 0
+            bits |= int.from_bytes(np.packbits(alive, bitorder="little").tobytes(), "little")
         return bits
     if id(node) in _open:
         return 0

@@ -80,7 +80,7 @@ from .layout import (
     X_NEXT,
 )
 from .lexemes import allocate, bit, matched, word_byte
-from .lookahead import BEYOND_ASCII, alone, loop_of, next_bytes_of, next_of_words, stays
+from .lookahead import BEYOND_ASCII, alone, classes_of, loop_of, next_bytes_of, next_of_words, stays
 from .mixing import load_hash_at, mix, store_hash_at
 from .steps import advance
 from .views import ints, octets, view_i64
@@ -91,8 +91,8 @@ FEW_CLASSES = 10  # masks of classes that are put together in less time than a w
 CROWD = 4  # configurations of which nothing is foreseen
 # What a walk looks for: all tokens; those that spell words of a lexeme, or go on after one; the same, and tokens that complete
 # a word are decided anew, the mask being that of a string which is none; tokens that stay inside a string; tokens of which
-# at least one byte belongs to the lexemes themselves
-ALL, WORDS, CORRECTED, INSIDE, OWN = 0, 1, 2, 3, 4
+# at least one byte belongs to the lexemes themselves; those that leave a raw lexeme, what stays inside it being in the mask
+ALL, WORDS, CORRECTED, INSIDE, OWN, LEAVING = 0, 1, 2, 3, 4, 5
 
 
 @kernel("O -> b")
@@ -229,13 +229,21 @@ def walk(desc, place, first, last, node, stop, aim, mask):
             S[k] = 0
         keep_level(desc, level)
     look_ahead(desc, level, base, words, aim == OWN)
-    if place == E_TRIE and node == 0 and W[level + W_ROOM] == MOST_HEIGHT:
+    if place == E_TRIE and node == 0 and aim != LEAVING and W[level + W_ROOM] == MOST_HEIGHT:
         W[level + W_DONE] = add_loops(desc, load_hash_at(W, level + W_LOOPS), mask)
         if A[A_STATUS] != OK:
             return
+    leaving = 0
+    if aim == LEAVING:
+        W[level + W_DONE] = 1
+        if alone(P, A, C, first * CW):
+            leaving = classes_of(A, A_NEXT)
     while node < stop:
         while node >= W[level + W_END]:
             level -= W_SIZE
+        if aim == LEAVING and W[level + W_ALONE] != 0 and classes[node] & leaving == 0:
+            node = end[node]  # nothing in it can leave the lexeme
+            continue
         if W[level + W_TOLD] != 0 and bit(W, level + W_NEXT, byte[node]) == 0:
             node = end[node]
             continue

@@ -23,6 +23,7 @@ from .strings import is_risky, known_format, parsed
 __all__ = ["scan"]
 
 _MAX_EXPONENT = 6000
+LATEST = max(introduced.values())
 
 
 class _Scan:
@@ -41,7 +42,8 @@ class _Scan:
             here, self.depth = self.stack.pop()
             below = len(self.stack)
             _visit(self, here)
-            self.stack[below:] = self.stack[below:][::-1]  # in the order of the text
+            if len(self.stack) > below + 1:
+                self.stack[below:] = self.stack[below:][::-1]  # in the order of the text
 
     def push(self, schema: Any, location: Location, token: str | int) -> None:
         self.stack.append((Location(schema, location.scope, location, token), self.depth + 1))
@@ -87,6 +89,7 @@ def _visit(state: _Scan, location: Location) -> None:
     if location is not location.scope.root and ("$id" in schema or "id" in schema):
         _enter_resource(document, location)
         draft = location.scope.draft
+    early, silent = draft < LATEST, location.scope.silent
     for keyword, value in schema.items():
         checker = _CHECKERS.get(keyword)
         if checker is None:
@@ -94,11 +97,11 @@ def _visit(state: _Scan, location: Location) -> None:
                 reason = "a keyword of OpenAPI; it has no effect without openapi=True"
                 reason = reason if keyword in openapi.KEYWORDS else "not a keyword; it has no effect"
                 document.report.add(location.pointer, keyword, "note", reason)
-        elif introduced.get(keyword, draft) > draft:
+        elif early and introduced.get(keyword, draft) > draft:
             document.report.add(
                 location.pointer, keyword, "note", f"not a keyword of draft {draft.value}; it has no effect"
             )
-        elif keyword in location.scope.silent:
+        elif keyword in silent:
             reason = "of a vocabulary that the dialect leaves out; it has no effect"
             document.report.add(location.pointer, keyword, "note", reason)
         else:
