@@ -34,11 +34,13 @@ from .forms import FALSE, NULL, TRUE, Form, Goal, Items, Kind, Members
 from .goals import fields
 from .normal import Normaliser
 from .notation import QUOTE, Notation, json_notation
+from .numbers import Numbers
 from .plans import Plan
 from .strings import Strings, encoded
 
-__all__ = ["Builder"]
+__all__ = ["MOST_KNOWN", "Builder", "Scalars"]
 
+MOST_KNOWN, _MOST_WORDS = 2000, 100
 _LITERALS = ((FALSE, b"false"), (NULL, b"null"), (TRUE, b"true"))
 _NUMERIC = b"-0123456789"
 _FIRST = {
@@ -47,20 +49,29 @@ _FIRST = {
 }  # fmt: skip
 
 
+Scalars = tuple[int, Strings, Numbers]
+"""All that a value without members and items can be."""
+
+
 class Builder:
-    """Nodes of the goals of one compilation in one notation. `lock` guards the compilation; builders may share it."""
+    """Nodes of the goals of one compilation in one notation. `lock` guards the compilation; builders may share it.
+
+    known: nodes of scalar values of earlier compilations with the same options and limits, which are the same for all.
+    """
 
     def __init__(
         self,
         normaliser: Normaliser,
         notation: Notation | None = None,
         lock: threading.RLock | None = None,
+        known: dict[Scalars, Node] | None = None,
         *,
         is_common: bool = False,
     ) -> None:
         self.normaliser = normaliser
         self.notation = notation or json_notation(normaliser.options.whitespace)
         self.lock = lock or threading.RLock()
+        self.known: dict[Scalars, Node] = {} if known is None else known
         self.ordered = normaliser.options.property_order == "schema"
         self.commons = None if is_common else commons(normaliser.options, self.notation, normaliser.oldest)
         self._nodes: dict[Goal, Node] = {}
@@ -74,17 +85,23 @@ class Builder:
             node = self._nodes.get(goal) or self._common(goal)
             if node is None:
                 with timed(self.normaliser.document.limits):
-                    node = self._nodes[goal] = self._united(self.normaliser.settled(goal))
+                    node = self._nodes[goal] = self._built(self.normaliser.settled(goal))
             return node
+
+    def _built(self, form: Form) -> Node:
+        key = self.scalars_of(form)
+        node = None if key is None else self.known.get(key)
+        if node is None:
+            nodes = self._alternatives(form)
+            assert nodes, "only inhabited goals have nodes"
+            node = nodes[0] if len(nodes) == 1 else Union(tuple(nodes))
+            if key is not None and len(self.known) < MOST_KNOWN:
+                self.known[key] = node
+        return node
 
     def of_type(self, name: str) -> Node:
         """The node of the values of a type."""
-        return self._united(self.normaliser.of_types(name))
-
-    def _united(self, form: Form) -> Node:
-        nodes = self._alternatives(form)
-        assert nodes, "only inhabited goals have nodes"
-        return nodes[0] if len(nodes) == 1 else Union(tuple(nodes))
+        return self._built(self.normaliser.of_types(name))
 
     def _common(self, goal: Goal) -> Node | None:
         """The node of a goal that says no more than a type, or nothing."""
@@ -94,6 +111,12 @@ class Builder:
             return self.commons.anything
         named = lone_type(goal)
         return None if named is None else self.commons.of.get(named)
+
+    def scalars_of(self, form: Form) -> Scalars | None:
+        """What stands for the form in any compilation; None where it has members or items, or is counted."""
+        if form.arrays or form.objects or self.normaliser.repeats.met or len(form.strings.words) > _MOST_WORDS:
+            return None
+        return form.bits, form.strings, form.numbers
 
     def later(self, goal: Goal) -> Node:
         """The node, or a promise of it."""

@@ -34,6 +34,19 @@ _OF_OTHERS = PUZZLING - _OF_STRINGS
 class Emptiness:
     def __init__(self, normaliser: Normaliser) -> None:
         self.normaliser = normaliser
+        self._doubtful: list[Goal] = []
+
+    def conclude(self, goal: Goal) -> None:
+        """The goal has no value, as far as is known."""
+        goal.inhabited = False
+        if self.normaliser.is_settling:
+            self._doubtful.append(goal)
+
+    def forget(self) -> None:
+        """Ask anew where that was concluded while arrays were being settled."""
+        for goal in self._doubtful:
+            goal.inhabited = None
+        self._doubtful.clear()
 
     def inhabited(self, goal: Goal) -> bool:
         """Whether some value satisfies the goal."""
@@ -133,7 +146,7 @@ class _Fixpoint:
         if goal.inhabited is None:
             for candidate in self.asked_by:
                 if candidate.inhabited is None:
-                    candidate.inhabited = False
+                    self.emptiness.conclude(candidate)
 
     def _derive(self, goal: Goal) -> bool:
         normaliser = self.emptiness.normaliser

@@ -65,7 +65,10 @@ class Normaliser:
         strings = self.lexicon.universe
         self.anything = Form(NULL | FALSE | TRUE, strings, num.ANY, (self.free_members,), (self.free_items,))
         self.emptiness = Emptiness(self)
-        self._settling: set[Goal] = set()
+        self._settling: dict[Goal, tuple[Items, ...]] = {}
+        """Goals whose arrays are being settled, with those that are known to have a value."""
+        self._leaned_on: set[Goal] = set()
+        """Those of them that something took as they are known so far."""
         self.keys = Keys(self)
         self.diagrams = Diagrams(self)
         self._closed: dict[Members, Members] = {}
@@ -426,24 +429,54 @@ class Normaliser:
     # closing
 
     def settled(self, goal: Goal) -> Form:
-        """The form with shapes that a grammar can run. SchemaError for what cannot be, InProgress when it is being
-        settled further up.
+        """The form with shapes that a grammar can run. SchemaError for what cannot be.
+
+        Whether an array has enough different items may depend on the values of the goal itself. Of these there are
+        first those without the arrays in question, then with the arrays that have turned out to have a value, until no
+        other has: a least fixpoint, as for emptiness.
         """
         form = self.form(goal)
         arrays, objects = form.arrays, form.objects
         if any(shape.unique or shape.repeated or shape.contains for shape in arrays):
             if goal in self._settling:
-                raise InProgress
-            self._settling.add(goal)
-            try:
-                arrays = tuple(settled for shape in arrays for settled in self._settle(shape))
-            finally:
-                self._settling.remove(goal)
+                self._leaned_on.add(goal)
+                return replace(form, arrays=self._settling[goal])
+            arrays = self._settled_arrays(goal, arrays)
         if self.options.additional_properties is False and any(m.declared and not m.states_rest for m in objects):
             objects = tuple(map(self.closed, objects))
         return (
             form if arrays is form.arrays and objects is form.objects else replace(form, arrays=arrays, objects=objects)
         )
+
+    def _settled_arrays(self, goal: Goal, arrays: tuple[Items, ...]) -> tuple[Items, ...]:
+        self._settling[goal] = ()
+        try:
+            while True:
+                check_time()
+                self._leaned_on.discard(goal)
+                found = tuple(settled for shape in arrays for settled in self._settle(shape))
+                if goal not in self._leaned_on:
+                    return found
+                alive = tuple(shape for shape in found if self.emptiness.items(shape))
+                if len(alive) == len(self._settling[goal]):
+                    return alive
+                self._settling[goal] = alive
+                self._doubt()
+        finally:
+            del self._settling[goal]
+            self._leaned_on.discard(goal)
+            if not self._settling:
+                self._doubt()
+
+    @property
+    def is_settling(self) -> bool:
+        """Whether some arrays are not settled yet, so that what has no value yet may have one."""
+        return bool(self._settling)
+
+    def _doubt(self) -> None:
+        """Forget that something has no value, or not endlessly many, where that was concluded while arrays settled."""
+        self.emptiness.forget()
+        self.repeats.forget()
 
     def closed(self, members: Members) -> Members:
         """With `additional_properties=False`, objects that declare members and say nothing about others have no

@@ -50,6 +50,10 @@ class Repeats:
         """Whether some array asked for unique items: then objects say which of their values are endless."""
         self._endless: dict[Goal, bool] = {}
 
+    def forget(self) -> None:
+        """Ask anew what is not surely endless."""
+        self._endless = {goal: True for goal, known in self._endless.items() if known}
+
     def settle(self, shape: Items) -> Items | None:
         """The shape as the engine can run it; None when it has no value. Refuses what could run into a dead end."""
         assert shape.unique is not None

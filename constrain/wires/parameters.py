@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 from .._errors import UnsatisfiableError
 from .._limits import Limits
 from ..automata.grammar import Lazy, Node
-from ..schema.build import Builder
+from ..schema.build import Builder, Scalars
 from ..schema.compile import normalise, scanned
 from ..schema.document import Document, Location
 from ..schema.forms import Goal
@@ -41,6 +41,11 @@ class Way:
 
     def __init__(self, options: Options, notation: Notation | None) -> None:
         self.options, self.notation = options, notation
+        self._known: dict[Limits, dict[Scalars, Node]] = {}
+
+    def known(self, limits: Limits) -> dict[Scalars, Node]:
+        """Nodes of scalar values, which are the same in all tools."""
+        return self._known.setdefault(limits, {})
 
 
 @lru_cache(maxsize=1024)
@@ -92,7 +97,8 @@ class Parameters:
                 shared = next(others, None)
                 report = self._reports.setdefault(way.options, Report())
                 normaliser = shared.normaliser if shared else normalise(self.document, way.options, report)
-                builder = Builder(normaliser, way.notation, self.lock)
+                known = way.known(self.document.limits)
+                builder = Builder(normaliser, way.notation, self.lock, known)
                 found = self._builders[way] = builder, self._object(builder)
             return found
 

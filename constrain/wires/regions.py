@@ -20,6 +20,7 @@ from .._limits import Limits
 from ..automata.grammar import SYMBOL, Layout, Lazy, Lexeme, Node, ObjectShape, Skin, Union
 from ..automata.json_layouts import FLEXIBLE
 from ..languages.pattern import compile_pattern
+from ..schema.build import Scalars
 from ..schema.options import Options
 from .ahead import LARGE
 from .layouts import KEY, VALUE, Either, Many, Maybe, Part, Parts, frame
@@ -74,6 +75,7 @@ class Region:
         self.tools = [tool for tool in tools if self._can_write(tool, bad)]
         self._shapes: dict[Any, ObjectShape] = {}
         self._layouts: dict[str, Layout] = {}
+        self._known: dict[Limits, dict[Scalars, Node]] = {}
 
     @property
     def ends_in_text(self) -> bool:
@@ -312,7 +314,8 @@ class Region:
         layout = self._layouts.get(after_head)
         if layout is None:
             layout = self._layouts[after_head] = Elements.layout(self.wire, self.marks, after_head)
-        made = Elements(builder, self.wire, self.marks, free_json=free_json, capitals=capitals)
+        known = self._known.setdefault(parameters.document.limits, {})
+        made = Elements(builder, self.wire, self.marks, free_json=free_json, capitals=capitals, known=known)
         return made.node(goal, layout)
 
 

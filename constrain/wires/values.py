@@ -19,7 +19,7 @@ from ..languages.dfa import DFA
 from ..languages.operations import EMPTY_STRING
 from ..languages.pattern import compile_pattern
 from ..languages.words import count_words
-from ..schema.build import Builder
+from ..schema.build import MOST_KNOWN, Builder, Scalars
 from ..schema.dialect import IN_PLACE
 from ..schema.forms import FALSE, NULL, TRUE, Form, Goal
 from ..schema.notation import Notation, distinct_shape
@@ -98,10 +98,20 @@ class Elements:
     """Arguments as elements with raw text, for one tool.
 
     free_json: objects and arrays are any text.
+    known: scalar values of other tools with the same options, which are the same for all.
     capitals: True, False and None may be written where the format's older templates wrote them.
     """
 
-    def __init__(self, builder: Builder, wire: Wire, marks: Marks, *, free_json: bool, capitals: bool) -> None:
+    def __init__(
+        self,
+        builder: Builder,
+        wire: Wire,
+        marks: Marks,
+        *,
+        free_json: bool,
+        capitals: bool,
+        known: dict[Scalars, Node] | None = None,
+    ) -> None:
         assert isinstance(wire.body, ElementBody)
         self.builder, self.body, self.marks = builder, wire.body, marks
         self.free_json, self.capitals = free_json, capitals and wire.body.capitals
@@ -109,6 +119,7 @@ class Elements:
         lexicon = builder.normaliser.lexicon
         self.free = Lexeme(dfa=lexicon.whole(lexicon.universe))
         self._values: dict[Goal, Node] = {}
+        self.known: dict[Scalars, Node] = {} if known is None else known
 
     @staticmethod
     def layout(wire: Wire, marks: Marks, after_head: str) -> Layout:
@@ -157,12 +168,21 @@ class Elements:
         builder = self.builder
         with builder.lock:
             form = builder.normaliser.settled(goal)
-            if self.body.typing is Typing.SCHEMA:
-                return frame(Either(*self._by_schema(form)), self.ending)
-            opened = self.marks.spell(self.body.value_open.text)
-            kinds = self._flagged(form) if self.body.typing is Typing.STRING_FLAG else self._named(form)
-            parts = [(kind, opened, node) for kind, nodes in kinds for node in nodes]
-            return frame(Either(*parts), self.ending)
+            key = builder.scalars_of(form)
+            node = None if key is None else self.known.get(key)
+            if node is None:
+                node = frame(Either(*self._ways(form)), self.ending)
+                if key is not None and len(self.known) < MOST_KNOWN:
+                    self.known[key] = node
+            return node
+
+    def _ways(self, form: Form) -> Iterator[Parts]:
+        if self.body.typing is Typing.SCHEMA:
+            yield from self._by_schema(form)
+            return
+        opened = self.marks.spell(self.body.value_open.text)
+        kinds = self._flagged(form) if self.body.typing is Typing.STRING_FLAG else self._named(form)
+        yield from ((kind, opened, node) for kind, nodes in kinds for node in nodes)
 
     def _by_schema(self, form: Form) -> Iterator[Parts]:
         pad = self.body.pad.encode()
