@@ -25,7 +25,8 @@ NOT_RELEASED = -1
 _MOST_VERDICTS = 1 << 15  # more than one mask asks for
 _MOST_INTS = 1 << 28  # arrays of one matcher never grow beyond 1 GiB
 _ARENA = 3072  # ints of frames and registers at first
-_CONFIGS, _STEPS, _TEXT = 128, 64, 2048  # and configurations, steps, bytes
+_CONFIGS, _STEPS, _TEXT = 224, 192, 2048  # and configurations, steps that can be taken back, bytes
+_FEW = 64  # steps more than can be taken back, at least
 _FOREVER = 1 << 40  # more steps than there are
 _GUARD = 1  # bytes before the text, which are no blank
 
@@ -56,16 +57,17 @@ class Matcher(Stepper):
         self._index = index_of(vocabulary)
         self._lacks_bytes = not TEXT_BYTES.isdisjoint(vocabulary.missing_bytes)
         self._heap = grammar.program.heap
+        steps = _FEW + (_STEPS if max_rollback is None else min(max_rollback, _STEPS))
         self._arena: NDArray[np.int32] = np.zeros(at.ARENA + _ARENA, np.int32)
         self._configs: NDArray[np.int32] = np.zeros(_CONFIGS * at.CW, np.int32)
         self._text: NDArray[np.uint8] = np.zeros(_TEXT, np.uint8)
-        self._history: NDArray[np.int32] = np.zeros(_STEPS * at.H_SIZE, np.int32)
+        self._history: NDArray[np.int32] = np.zeros(steps * at.H_SIZE, np.int32)
         self._desc: NDArray[np.int64] = np.zeros(at.E_SIZE, np.int64)
         self._verdicts: dict[int, bool] = {}
         self._verdict_table: NDArray[np.int64] = np.zeros(64, np.int64)
         self._checked: object = None
         # so many steps more than can be taken back are kept, so that dropping them costs little a step
-        self._spare = 64 + min((max_rollback or 0) // 8, 192)
+        self._spare = _FEW + min((max_rollback or 0) // 8, 192)
         self._describe()
         self.reset()
 
@@ -379,7 +381,7 @@ class Matcher(Stepper):
         compacted = (short or status == at.NEED_ARENA) and self._compact()
         if status == at.NEED_ARENA:
             rows, used = len(arena) - at.ARENA, int(arena[at.A_TOP]) - at.ARENA
-            wanted = 2 * used + _ARENA // 3 if compacted else max(2 * used, 3 * rows // 2) + 1
+            wanted = 2 * used + _ARENA if compacted else max(2 * used, 3 * rows // 2) + 1
             self._arena = _grown(arena, at.ARENA + wanted, 0)
         elif status == at.NEED_CONFIGS:
             rows = int(arena[at.A_END]) * at.CW
