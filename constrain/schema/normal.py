@@ -67,6 +67,8 @@ class Normaliser:
         self.emptiness = Emptiness(self)
         self._settling: dict[Goal, tuple[Items, ...]] = {}
         """Goals whose arrays are being settled, with those that are known to have a value."""
+        self._alive: set[Items] = set()
+        """Arrays that are known to have a value, while there may be more values of their items than are known."""
         self._leaned_on: set[Goal] = set()
         """Those of them that something took as they are known so far."""
         self.keys = Keys(self)
@@ -454,10 +456,14 @@ class Normaliser:
             while True:
                 check_time()
                 self._leaned_on.discard(goal)
-                found = tuple(settled for shape in arrays for settled in self._settle(shape))
+                found = [(shape, settled) for shape in arrays for settled in self._settle(shape)]
                 if goal not in self._leaned_on:
-                    return found
-                alive = tuple(shape for shape in found if self.emptiness.items(shape))
+                    return tuple(settled for _, settled in found)
+                found = [(shape, settled) for shape, settled in found if self.emptiness.items(settled)]
+                alive = tuple(settled for _, settled in found)
+                for shape, _ in found:
+                    self._alive.add(shape)
+                    self.repeats.nests(goal, shape)
                 if len(alive) == len(self._settling[goal]):
                     return alive
                 self._settling[goal] = alive
@@ -500,7 +506,7 @@ class Normaliser:
             if settled is not None:
                 settled = self._resolve(settled, contains)
         if settled is not None and settled.unique is not None:
-            settled = self.repeats.settle(settled)
+            settled = self.repeats.settle(settled, shape in self._alive)
         elif settled is not None and settled.repeated is not None:
             settled = self.repeats.repeat(settled)
         if settled is None:

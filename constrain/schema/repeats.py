@@ -49,13 +49,25 @@ class Repeats:
         self.met = False
         """Whether some array asked for unique items: then objects say which of their values are endless."""
         self._endless: dict[Goal, bool] = {}
+        self._looked_at: set[Goal] = set()
 
     def forget(self) -> None:
         """Ask anew what is not surely endless."""
         self._endless = {goal: True for goal, known in self._endless.items() if known}
 
-    def settle(self, shape: Items) -> Items | None:
-        """The shape as the engine can run it; None when it has no value. Refuses what could run into a dead end."""
+    def nests(self, goal: Goal, shape: Items) -> None:
+        """An array of the goal has a value: if one may stand in another like it, there is no end of them."""
+        if shape.contains:
+            return  # an item that gives way to it may have been needed
+        places = shape.prefix if shape.high is None or shape.high >= len(shape.prefix) else shape.prefix[: shape.high]
+        if goal in places or (goal is shape.rest and (shape.high is None or shape.high > len(shape.prefix))):
+            self._endless[goal] = True
+
+    def settle(self, shape: Items, is_alive: bool) -> Items | None:
+        """The shape as the engine can run it; None when it has no value. Refuses what could run into a dead end.
+
+        is_alive: it is known to have a value; its items may have more than are known.
+        """
         assert shape.unique is not None
         if shape.high is not None and shape.high <= 1:
             return self._without(shape)
@@ -75,9 +87,13 @@ class Repeats:
             alive = self.normaliser.emptiness.inhabited
             if all(self.endless(edge.goal) for edges in counted.edges for edge in edges if alive(edge.goal)):
                 return shape
+            if is_alive:
+                return replace(shape, tight=True)
             return self._matching(shape)
         if shape.low <= 1 or all(self.endless(shape.item(i)) for i in range(min(shape.low, len(shape.prefix) + 1))):
             return shape
+        if is_alive:
+            return replace(shape, tight=True)
         if shape.prefix:
             return self._matching(shape)
         return shape if self._exist(shape.rest, shape.low) else None
@@ -148,8 +164,13 @@ class Repeats:
         """Whether infinitely many values surely satisfy the goal."""
         known = self._endless.get(goal)
         if known is None:
-            self._endless[goal] = False  # while it is looked at: a value must not need itself
-            known = self._endless[goal] = self.normaliser.emptiness.inhabited(goal) and self._glance(goal)
+            if goal in self._looked_at:
+                return False  # a value must not need itself
+            self._looked_at.add(goal)
+            try:
+                known = self._endless[goal] = self.normaliser.emptiness.inhabited(goal) and self._glance(goal)
+            finally:
+                self._looked_at.remove(goal)
         return known
 
     def _glance(self, goal: Goal) -> bool:
