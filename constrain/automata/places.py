@@ -8,6 +8,7 @@ there is a choice: ways through it are tried, the shortest first, but each combi
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -52,6 +53,33 @@ class Places:
         matched = _matched({}, places, 0) if places else {}
         return matched is not None and self._goes_on(self.frame.place.state, self.begun, places, matched)
 
+    def next_return(self) -> int | None:
+        """The state that the next item returns to on a way of fewest items through the layout; None where there is none
+        to come, or no way.
+        """
+        queue: deque[tuple[int, int, list[Choice], dict[object, int], int | None]]
+        queue = deque([(self.frame.place.state, self.begun, [], {}, None)])
+        seen = set()
+        while queue:
+            check_time()
+            state, begun, places, matched, first = queue.popleft()
+            key = self._key(state, begun, places)
+            if key in seen:
+                continue
+            seen.add(key)
+            ends, items = self._moves(state, begun)
+            if ends:
+                return first
+            for node, returns in items:
+                choice, more = self._choice(node), places
+                found: dict[object, int] | None = matched
+                if choice is not None:
+                    more = [*places, choice - self.used]
+                    found = _matched(matched, more, len(places))
+                if found is not None:
+                    queue.append((returns, begun + 1, more, found, returns if first is None else first))
+        return None
+
     def few_values(self) -> set[object]:
         """The values of places that have few, however many items there are."""
         self.most = max(self.most, _FEW)
@@ -65,7 +93,7 @@ class Places:
         while len(choices) == 1 and choices[0][0] is None:  # no choice: not one level of recursion each
             check_time()
             state = choices[0][1]
-            key = state, min(begun, self.bound), tuple(sorted(map(hash, places)))
+            key = self._key(state, begun, places)
             if key in self.tried:
                 return False
             self.tried.add(key)
@@ -84,6 +112,10 @@ class Places:
             if found is not None and self._goes_on(returns, begun, more, found):
                 return True
         return False
+
+    def _key(self, state: int, begun: int, places: list[Choice]) -> tuple[int, int, tuple[int, ...]]:
+        """What the rest of an array depends on."""
+        return state, min(begun, self.bound), tuple(sorted(map(hash, places)))
 
     def _moves(self, state: int, begun: int) -> tuple[bool, list[tuple[Node, int]]]:
         """Whether the array may end before another item, and the items that can come: (node, state to return to)."""

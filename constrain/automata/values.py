@@ -325,7 +325,12 @@ class Values:
             if moved is not None and byte < SYMBOL:
                 for rest in self._frame(moved, height, floor):
                     yield bytes([byte]) + rest
-        for call in sorted(state.calls, key=lambda call: min(distance[place] for place in _returns(call))):
+        calls = sorted(state.calls, key=lambda call: min(distance[place] for place in _returns(call)))
+        if len(calls) > 1 and _compares(thread) and thread.array[0].tight:
+            # the values that are left may take longer ways, and the shortest may lead around for ever
+            first = Places(self, thread).next_return()
+            calls.sort(key=lambda call: call.returns != first)
+        for call in calls:
             for text, moved, after in self._called(thread, call, height, floor or b""):
                 ends = False
                 for rest in self._frame(moved, height, after):

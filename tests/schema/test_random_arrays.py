@@ -118,6 +118,20 @@ def test_every_reading_of_a_random_walk_can_end(block: int) -> None:
                 assert is_valid(schema, json.loads(bytes(text) + rest)), (seed, schema, bytes(text) + rest)
 
 
+def test_a_way_to_the_end_is_found_where_the_shortest_leads_around() -> None:
+    """Two readings of an item, counted or not, and few values left: which way still ends is for the values to say."""
+    few = {"enum": ["a", 1, None]}
+    exclusive = [{"uniqueItems": True}, {"items": {"enum": [[], [1], {}, 1]}, "uniqueItems": True, "maxItems": 4}]
+    schema = {"type": "array", "uniqueItems": True, "contains": few, "minContains": 2, "oneOf": exclusive}
+    oracle = Oracle(compile_schema(schema, numbers="any")[0])
+    for text in (b'["a",5', b'["a","w', b'["a","w",', b'["a","w",5,6,7,"v', b'[[2],"a",{},7,null', b"[1,[1],{},"):
+        threads, used = oracle.run(text)
+        assert used == len(text)
+        for thread in threads:
+            rest = completion(oracle, [thread])
+            assert isinstance(rest, bytes) and is_valid(schema, json.loads(text + rest)), (text, rest)
+
+
 def numbers_of(value: Any) -> list[float]:
     if isinstance(value, (list, dict)):
         return [n for item in (value.values() if isinstance(value, dict) else value) for n in numbers_of(item)]
