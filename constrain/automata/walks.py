@@ -73,8 +73,9 @@ from .views import ints, octets, view_i64
 # when it reads a loop, the loops: classes of bytes that some of them can read in any order (two ints), and how many of them;
 # whether they are a raw lexeme alone, the bytes that they can read, and those that others read when it ends (8 ints each)
 W_FROM, W_TO, W_OUT, W_TOP, W_END, W_SET, W_TOLD, W_STAYS, W_LOOPS, W_ROOM = 0, 1, 2, 3, 4, 5, 6, 7, 8, 10
-# and whether what reads loops alone is in the mask already
-W_ALONE, W_NEXT, W_AFTER, W_DONE, W_SIZE = 11, 12, 20, 28, 29
+# whether the bytes so far are all of the lexeme that the walk began in, which is alone; and whether what reads loops alone is
+# in the mask already
+W_ALONE, W_NEXT, W_AFTER, W_WITHIN, W_DONE, W_SIZE = 11, 12, 20, 28, 29, 30
 ROOM = 16  # sets for which there must be room, lest the arena grow for them
 SMALL = 6  # nodes of a subtree that is walked faster than it is thought about
 FEW_CLASSES = 10  # masks of classes that are put together in less time than a walk takes
@@ -97,7 +98,8 @@ def set_level(desc, level, first, last, end):
     A, W = ints(desc, E_ARENA), ints(desc, E_WALK)
     W[level + W_FROM], W[level + W_TO], W[level + W_OUT] = first, last, A[A_OUT]
     W[level + W_TOP], W[level + W_END], W[level + W_SET] = A[A_TOP], end, 0
-    W[level + W_TOLD] = W[level + W_STAYS] = W[level + W_LOOPS] = W[level + W_LOOPS + 1] = W[level + W_ALONE] = W[level + W_DONE] = 0
+    W[level + W_TOLD] = W[level + W_STAYS] = W[level + W_LOOPS] = W[level + W_LOOPS + 1] = 0
+    W[level + W_ALONE] = W[level + W_WITHIN] = W[level + W_DONE] = 0
 
 
 @kernel("O i i i b -> v")
@@ -224,10 +226,11 @@ def walk(desc, place, first, last, node, stop, aim, mask):
         W[level + W_DONE] = 1
         if alone(P, A, C, first * CW):
             leaving = classes_of(A, A_NEXT)
+            W[level + W_WITHIN] = 1
     while node < stop:
         while node >= W[level + W_END]:
             level -= W_SIZE
-        if aim == LEAVING and W[level + W_ALONE] != 0 and classes[node] & leaving == 0:
+        if W[level + W_WITHIN] != 0 and classes[node] & leaving == 0:
             node = end[node]  # nothing in it can leave the lexeme
             continue
         if W[level + W_TOLD] != 0 and bit(W, level + W_NEXT, byte[node]) == 0:
@@ -298,7 +301,7 @@ def walk(desc, place, first, last, node, stop, aim, mask):
             if there > 0:
                 W[level + W_FROM], W[level + W_TO], W[level + W_SET] = A[there + Q_FROM], A[there + Q_TO], there
                 W[level + W_OUT], W[level + W_TOP], W[level + W_END] = out, W[level - W_SIZE + W_TOP], end[node]
-                W[level + W_TOLD] = W[level + W_STAYS] = W[level + W_ALONE] = W[level + W_DONE] = 0
+                W[level + W_TOLD] = W[level + W_STAYS] = W[level + W_ALONE] = W[level + W_WITHIN] = W[level + W_DONE] = 0
                 W[level + W_LOOPS] = W[level + W_LOOPS + 1] = 0
             else:
                 set_level(desc, level, out, A[A_OUT], end[node])
