@@ -173,8 +173,9 @@ RECENT, EVERY = 32, 8  # so many of the last steps have their configurations, an
 # when it reads a loop, the loops: classes of bytes that some of them can read in any order (two ints), and how many of them;
 # whether they are a raw lexeme alone, the bytes that they can read, and those that others read when it ends (8 ints each)
 W_FROM, W_TO, W_OUT, W_TOP, W_END, W_SET, W_TOLD, W_STAYS, W_LOOPS, W_ROOM = 0, 1, 2, 3, 4, 5, 6, 7, 8, 10
-# and whether what reads loops alone is in the mask already
-W_ALONE, W_NEXT, W_AFTER, W_DONE, W_SIZE = 11, 12, 20, 28, 29
+# whether the bytes so far are all of the lexeme that the walk began in, which is alone; and whether what reads loops alone is
+# in the mask already
+W_ALONE, W_NEXT, W_AFTER, W_WITHIN, W_DONE, W_SIZE = 11, 12, 20, 28, 29, 30
 
 # status of a step
 OK, NEED_NODES, NEED_ARENA, NEED_CONFIGS, NEED_TEXT, NEED_MASK = 0, 1, 2, 3, 4, 5

@@ -76,6 +76,7 @@ from .layout import (
     W_TO,
     W_TOLD,
     W_TOP,
+    W_WITHIN,
     X_BYTES,
     X_NEXT,
 )
@@ -107,7 +108,8 @@ def set_level(desc, level, first, last, end):
     A, W = ints(desc, E_ARENA), ints(desc, E_WALK)
     W[level + W_FROM], W[level + W_TO], W[level + W_OUT] = first, last, A[A_OUT]
     W[level + W_TOP], W[level + W_END], W[level + W_SET] = A[A_TOP], end, 0
-    W[level + W_TOLD] = W[level + W_STAYS] = W[level + W_LOOPS] = W[level + W_LOOPS + 1] = W[level + W_ALONE] = W[level + W_DONE] = 0
+    W[level + W_TOLD] = W[level + W_STAYS] = W[level + W_LOOPS] = W[level + W_LOOPS + 1] = 0
+    W[level + W_ALONE] = W[level + W_WITHIN] = W[level + W_DONE] = 0
 
 
 @kernel("O i i i b -> v")
@@ -238,10 +240,11 @@ def walk(desc, place, first, last, node, stop, aim, mask):
         W[level + W_DONE] = 1
         if alone(P, A, C, first * CW):
             leaving = classes_of(A, A_NEXT)
+            W[level + W_WITHIN] = 1
     while node < stop:
         while node >= W[level + W_END]:
             level -= W_SIZE
-        if aim == LEAVING and W[level + W_ALONE] != 0 and classes[node] & leaving == 0:
+        if W[level + W_WITHIN] != 0 and classes[node] & leaving == 0:
             node = end[node]  # nothing in it can leave the lexeme
             continue
         if W[level + W_TOLD] != 0 and bit(W, level + W_NEXT, byte[node]) == 0:
@@ -313,7 +316,7 @@ def walk(desc, place, first, last, node, stop, aim, mask):
             if there > 0:
                 W[level + W_FROM], W[level + W_TO], W[level + W_SET] = S[there + Q_FROM], S[there + Q_TO], there
                 W[level + W_OUT], W[level + W_TOP], W[level + W_END] = out, W[level - W_SIZE + W_TOP], end[node]
-                W[level + W_TOLD] = W[level + W_STAYS] = W[level + W_ALONE] = W[level + W_DONE] = 0
+                W[level + W_TOLD] = W[level + W_STAYS] = W[level + W_ALONE] = W[level + W_WITHIN] = W[level + W_DONE] = 0
                 W[level + W_LOOPS] = W[level + W_LOOPS + 1] = 0
             else:
                 set_level(desc, level, out, A[A_OUT], end[node])

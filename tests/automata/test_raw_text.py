@@ -38,6 +38,9 @@ LARKS = [
     r'start: "<" TEXT ">" [start]' "\n" r"TEXT: /[^<>]{0,20}/",
     r'start: (WORD | QUOTED)*' "\n" r'WORD: /[^"\s]+/' "\n" r'QUOTED: /"[^"]*"/' "\n" r"%ignore /\s/",
     r'start: ITEM ("," ITEM)*' "\n" r"ITEM: /[^,]{1,12}/",
+    r'start: WORD ("a" WORD)*' "\n" r"WORD: /[^\s<]+/" "\n" r"%ignore /\s+/",
+    r"start: WORD (BLANK WORD)*" "\n" r"WORD: /[^\s<>]+/" "\n" r"BLANK: /\s+/",
+    r"start: TEXT (TAGS TEXT)*" "\n" r"TEXT: /[^<]{2,}/" "\n" r"TAGS: /(?:<[^<>]*>)+/",
 ]
 
 
