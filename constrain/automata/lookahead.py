@@ -50,6 +50,7 @@ from .layout import (
     R_REGS,
     R_STATE,
     REGS,
+    REMAINDER,
     S_CALL_LIST,
     S_CALLS,
     S_EDGE_LIST,
@@ -248,6 +249,8 @@ def stays(P, C, row):
     """Whether a lexeme's configuration that reads a loop and nothing else stays as it is for all that matters."""
     node = C[row + NODE]
     if C[row + LO] < C[row + HI]:
+        return False
+    if P[node + L_COUNTED] == REMAINDER:
         return False
     return P[node + L_COUNTED] == UNCOUNTED or (C[row + CHARS] >= P[node + L_MIN] and P[node + L_MAX] < 0)
 
