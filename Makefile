@@ -35,7 +35,7 @@ test-hosts: $(HOSTS)/.hosts
 
 # llama-cpp-python compiles llama.cpp, which takes minutes; without instructions that a virtual machine may lack.
 test-hosts-llama-cpp: $(HOSTS)/.hosts
-	CMAKE_ARGS=-DGGML_NATIVE=OFF $(HOSTS)/bin/python $(PIP) 'llama-cpp-python>=0.3.5'
+	CMAKE_ARGS=-DGGML_NATIVE=OFF $(HOSTS)/bin/python $(PIP) --no-cache-dir 'llama-cpp-python>=0.3.5'
 	$(HOSTS)/bin/python -m pytest -q tests/hosts/test_llama_cpp.py tests/adapters/test_llama_cpp.py
 
 # The interface classes of servers, from their wheels, without what they need to run: some hundred MB.

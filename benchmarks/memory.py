@@ -2,8 +2,8 @@
 
     python benchmarks/memory.py PATH --tokenizer tokenizer.json --eos '<|eot_id|>'
 
-By their own account (`nbytes`), and matchers by what the process takes more (resident pages, Linux only): at rest after
-the first mask, and per token of a long output.
+By their own account (`nbytes`), and matchers by what Python and numpy allocate for them: at rest after the first mask,
+and far into a long output.
 """
 
 from __future__ import annotations
@@ -11,8 +11,7 @@ from __future__ import annotations
 import argparse
 import gc
 import json
-import os
-from pathlib import Path
+import tracemalloc
 from typing import Any
 
 from support import Tokenizer, add_data_arguments, load_tokenizer, percentile, read_cases, table
@@ -20,16 +19,7 @@ from support import Tokenizer, add_data_arguments, load_tokenizer, percentile, r
 import constrain
 from constrain.automata.index import index_of
 
-FORKS = 200
-PAGE = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
-
-
-def resident() -> int | None:
-    """Bytes of the process in memory; None where that is not known."""
-    try:
-        return int(Path("/proc/self/statm").read_text().split()[1]) * PAGE
-    except OSError:
-        return None
+MATCHERS = 20
 
 
 def megabytes(count: float) -> float:
@@ -58,28 +48,39 @@ def walk(matcher: Any, tokens: Any, bitmask: Any) -> None:
 
 
 def of_matchers(tokenizer: Tokenizer) -> list[list[object]]:
-    """KB of a matcher at rest, and bytes for each token of its output."""
+    """KB of a matcher at rest and in a long output, and bytes for each token more and each that can be taken back."""
     schema = {"type": "array", "items": {"type": "object", "properties": {"id": {"type": "integer"}}}}
     grammar = constrain.compile_json_schema(schema, tokenizer.vocabulary)
-    bitmask = constrain.allocate_token_bitmask(1, tokenizer.vocabulary.size)
-    text = json.dumps([{"id": i, "name": f"row {i}", "open": i % 2 == 0} for i in range(200)])
+    text = json.dumps([{"id": i, "name": f"row {i}", "open": i % 2 == 0} for i in range(400)])
     tokens = list(tokenizer.encode(text))
-    walk(grammar.matcher(), tokens, bitmask)
-    marks = []
-    kept: list[Any] = []  # all to the end: memory that is given back would be taken again
+    half = len(tokens) // 2
+    taken = lambda tokens, rollback: bytes_of_matcher(tokenizer, grammar, tokens, rollback)  # noqa: E731
+    taken(tokens, 256)
+    rest, amid, end, long = (taken(t, r) for t, r in (([], 256), (tokens[:half], 256), (tokens, 256), (tokens, 2048)))
+    return [
+        ["matcher at rest", rest / 1e3, "KB"],
+        [f"matcher after {len(tokens)} tokens, max_rollback 256", end / 1e3, "KB"],
+        ["a token more, max_rollback 256", (end - amid) / (len(tokens) - half), "bytes"],
+        ["a step more that can be taken back", (long - end) / (2048 - 256), "bytes"],
+    ]
+
+
+def bytes_of_matcher(tokenizer: Tokenizer, grammar: Any, tokens: list[int], rollback: int) -> float:
+    """Bytes that Python and numpy take for a matcher that has taken the tokens."""
+    bitmask = constrain.allocate_token_bitmask(1, tokenizer.vocabulary.size)
+    kept = []
     gc.collect()
-    for stop in (0, len(tokens) // 2, len(tokens)):
-        before = resident()
-        if before is None:
-            return []
-        for _ in range(FORKS):
-            matcher = grammar.matcher()
-            walk(matcher, tokens[:stop], bitmask)
-            matcher.fill_next_token_bitmask(bitmask)
-            kept.append(matcher)
-        marks.append(((resident() or 0) - before) / FORKS)
-    per_token = (marks[2] - marks[1]) / (len(tokens) - len(tokens) // 2)
-    return [["matcher at rest", marks[0] / 1e3, "KB"], ["matcher, a token more", per_token, "bytes"]]
+    tracemalloc.start()
+    before = tracemalloc.get_traced_memory()[0]
+    for _ in range(MATCHERS):
+        matcher = grammar.matcher(max_rollback=rollback)
+        walk(matcher, tokens, bitmask)
+        matcher.fill_next_token_bitmask(bitmask)
+        kept.append(matcher)
+    gc.collect()
+    after = tracemalloc.get_traced_memory()[0]
+    tracemalloc.stop()
+    return (after - before) / MATCHERS
 
 
 def main() -> None:

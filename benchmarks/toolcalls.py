@@ -54,7 +54,7 @@ class Constrain:
         constrain.warmup(self.vocabulary)
 
     def forget(self) -> None:
-        parameters._store.clear()
+        parameters.forget()
 
     def compile(self, wire: str, tools: Sequence[Any]) -> Any:
         return toolsets.fresh(tools, self.vocabulary, wire, tool_choice="auto")

@@ -27,7 +27,7 @@ from .instances import changed, values
 
 __all__ = ["Failure", "Judge"]
 
-_SLOW = 15.0
+_SLOW = 5.0
 _OPTIONS: dict[str, tuple[Any, ...]] = {
     "whitespace": ("flexible", "compact", "single", "[ ]{0,2}"),
     "property_order": ("any", "schema"),
@@ -35,7 +35,6 @@ _OPTIONS: dict[str, tuple[Any, ...]] = {
     "formats": ("assert", "annotate"),
     "numbers": ("canonical", "any"),
 }
-_LIMITS = constrain.Limits(max_seconds=3.0)
 _COUNTS = (
     "schemas",
     "refused",
@@ -63,12 +62,14 @@ class Judge:
     """Judges schemas, with a random number generator for each of its own.
 
     kernels: the share that meets kernels too. instances: values judged for each schema, its samples not among them.
+    seconds: what a compilation or a sample may take.
     counts: of what was met so far. reason: why the last schema was refused or limited, or a value disputed.
     """
 
-    def __init__(self, kernels: float = 0.2, instances: int = 20) -> None:
+    def __init__(self, kernels: float = 0.2, instances: int = 20, seconds: float = 3.0) -> None:
         self.kernels = kernels
         self.instances = instances
+        self.limits = constrain.Limits(max_seconds=seconds)
         self.counts = dict.fromkeys(_COUNTS, 0)
         self.reason = ""
         tokens: list[bytes | None] = [bytes([b]) for b in range(256)]
@@ -80,7 +81,7 @@ class Judge:
         self.counts["schemas"] += 1
         start = time.monotonic()
         try:
-            grammar = constrain.compile_json_schema(schema, self.vocabulary, numbers="any", limits=_LIMITS)
+            grammar = constrain.compile_json_schema(schema, self.vocabulary, numbers="any", limits=self.limits)
         except constrain.UnsatisfiableError:
             self.counts["unsatisfiable"] += 1
             yield from self._verdicts(schema, None, [*given, *values(schema, rng, self.instances - len(given))])
@@ -91,7 +92,7 @@ class Judge:
         except Exception as error:
             yield Failure("crash", schema, f"compile: {type(error).__name__}: {error}")
             return
-        if time.monotonic() - start > _SLOW:
+        if time.monotonic() - start > _SLOW * self.limits.max_seconds:
             yield Failure("crash", schema, f"compile takes {time.monotonic() - start:.0f} s")
         try:
             yield from self._of_grammar(schema, grammar, rng, given)
@@ -107,12 +108,12 @@ class Judge:
     def _of_grammar(
         self, schema: Any, grammar: constrain.Grammar, rng: Random, given: Sequence[Any]
     ) -> Iterator[Failure]:
-        list(explain_schema(schema, depth=2, numbers="any", limits=_LIMITS))
+        list(explain_schema(schema, depth=2, numbers="any", limits=self.limits))
         oracle = Oracle(grammar.root)
         samples = [constrain.sample(grammar, seed=rng.randrange(1 << 30), max_bytes=most) for most in (0, 80, 80)]
         self.counts["samples"] += len(samples)
         found = [json.loads(text, parse_float=Decimal) for text in samples]
-        second = second_opinion(schema, None, False)
+        second = _second(schema)
         for text, value in zip(samples, found, strict=True):
             if not oracle.accepts(text.encode()):
                 yield Failure("sample", schema, f"not accepted again: {text}")
@@ -133,13 +134,13 @@ class Judge:
         """A sample under other options is valid as well."""
         options = {name: rng.choice(choices) for name, choices in _OPTIONS.items()}
         try:
-            grammar = constrain.compile_json_schema(schema, limits=_LIMITS, **options)  # type: ignore[arg-type]
+            grammar = constrain.compile_json_schema(schema, limits=self.limits, **options)  # type: ignore[arg-type]
         except constrain.UnsatisfiableError as error:
             if options["additional_properties"] is None and options["formats"] == "annotate":
                 yield Failure("verdict", schema, f"with {options}: {error}")
             return
         text = constrain.sample(grammar, seed=rng.randrange(1 << 30), max_bytes=60)
-        second = second_opinion(schema, None, False)
+        second = _second(schema)
         value = json.loads(text, parse_float=Decimal)
         if second is not None and second.on(value).valid is False and not self._disputed(schema, value, True):
             yield Failure("sample", schema, f"generated with {options}, but not valid: {text}")
@@ -147,7 +148,7 @@ class Judge:
 
     def _verdicts(self, schema: Any, oracle: Oracle | None, found: list[Any]) -> Iterator[Failure]:
         """oracle: None for a schema that has no value."""
-        second = second_opinion(schema, None, False)
+        second = _second(schema)
         assert second is not None
         for value in found:
             text = json.dumps(value, ensure_ascii=False, default=float)
@@ -224,6 +225,11 @@ class Judge:
             taken = matcher.accept_bytes(text) and matcher.is_accepting()
             if taken != oracle.accepts(text):
                 yield Failure("kernels", schema, f"{'accept' if taken else 'refuse'}, unlike the interpreter: {text!r}")
+
+
+def _second(schema: Any) -> Any:
+    """jsonschema, which compares decimals: with those of the schema as they are written."""
+    return second_opinion(json.loads(json.dumps(schema), parse_float=Decimal), None, False)
 
 
 def _differs_as_documented(schema: str) -> bool:

@@ -54,6 +54,8 @@ def fill_batch(
     work = (np.array([m._address for m in matchers], np.int64), array, places, statuses, taken)
     helpers: list[Future[None]] = []
     if threads is not None:
+        for index in {m._index for m in matchers}:
+            index.workspaces.ensure(min(threads, count))
         for _ in range(min(threads, count) - 1):
             helpers.append(_pool(threads - 1, os.getpid()).submit(kernels.fill_many, *work))
     kernels.fill_many(*work)

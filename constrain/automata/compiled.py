@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from .matcher import Matcher
     from .program import Program
 
-__all__ = ["Grammar"]
+__all__ = ["Grammar", "judging"]
 
 
 _MOST_SECONDS = 2.0
@@ -35,6 +35,16 @@ _BYTES = 100_000
 """Bytes of a text that is judged, for each of which it may take the time of a compilation."""
 _MOST_KEPT = 32
 """Beginnings of its text that are kept."""
+
+
+@contextmanager
+def judging(limits: Limits, length: int) -> Iterator[None]:
+    """Inside, a text of so many bytes is judged: for each 100,000 it may take the time of a compilation."""
+    try:
+        with timed(replace(limits, max_seconds=limits.max_seconds * (1 + length / _BYTES)), "time of judging one text"):
+            yield
+    except RecursionError:
+        raise LimitError("max_depth", limits.max_depth, "nesting of a text") from None
 
 
 class Grammar:
@@ -150,12 +160,8 @@ class Grammar:
     def _questioned(self, data: bytes | str) -> Iterator[bytes]:
         """A text to judge, with the clock running."""
         text = text_bytes(data)
-        seconds = self.limits.max_seconds * (1 + len(text) / _BYTES)
-        try:
-            with timed(replace(self.limits, max_seconds=seconds), "time of judging one text"):
-                yield text
-        except RecursionError:
-            raise LimitError("max_depth", self.limits.max_depth, "nesting of a text") from None
+        with judging(self.limits, len(text)):
+            yield text
 
     def can_go_on(self, frame: int, text: bytes) -> bool:
         """Whether the array at that address of the program, written as far as `text`, can go on; for -1, whether

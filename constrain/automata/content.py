@@ -27,7 +27,6 @@ from .layout import (
     P_COMPARES,
     PARENT,
     R_REGS,
-    REMAINDER,
     SKIN_RAW,
     STATE,
     UNCOUNTED,
@@ -51,8 +50,6 @@ def read_content(P, A, C, row, byte):
     if node == DONE or P[node] != K_LEXEME or C[row + ESC] != 0 or state < 0:
         return -1
     counted, chars = P[node + L_COUNTED], C[row + CHARS]
-    if counted == REMAINDER:
-        return -1
     target = follow(P, state, byte)
     if counted != UNCOUNTED:
         chars += 1 if byte & 0xC0 != 0x80 else 0

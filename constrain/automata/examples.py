@@ -14,7 +14,6 @@ import string
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from random import Random
 
-from .._limits import check_time
 from ..languages.words import distances
 from .grammar import ArrayShape, Frame, Lexeme, ObjectShape, Skin
 from .oracle import DONE, Items, Members, Oracle, Thread, _KeyLexeme
@@ -123,7 +122,6 @@ class _Writer:
         return None
 
     def _advance(self, threads: Iterable[Thread], byte: int) -> list[Thread]:
-        check_time()
         return self.oracle.advance(threads, byte)
 
     def _goes_on(self, views: list[Thread]) -> bool:

@@ -19,6 +19,7 @@ from .layout import (
     A_TOP,
     A_WANTED,
     BLANKS,
+    CALL,
     CHARS,
     CW,
     D_EVERYTHING,
@@ -39,6 +40,7 @@ from .layout import (
     E_OFFSETS,
     E_PROGRAM,
     E_QUOTED,
+    E_RAW_LENGTHS,
     E_SPACES,
     E_SYMBOLS,
     E_TAILS,
@@ -78,6 +80,7 @@ from .layout import (
     S_LEVEL,
     S_NEWLINES,
     SKIN_JSON,
+    SKIN_RAW,
     SOFT,
     SPACE_ROWS,
     STATE,
@@ -86,17 +89,19 @@ from .layout import (
     TIGHT,
     UNCOUNTED,
 )
+from .lexemes import follow, within_bounds
+from .lookahead import alone
 from .reading import read_input, settle
 from .rows import in_compared
 from .steps import advance
 from .uniqueness import in_doubt
 from .views import ints, octets, view_i64
-from .walks import ALL, CORRECTED, OWN, WORDS, is_like_taken, is_taken, walk
+from .walks import ALL, CORRECTED, LEAVING, OWN, WORDS, is_like_taken, is_taken, walk
 
-# Ways to make the mask of a configuration (string_way)
+# Ways to make the mask of a configuration (way_of, string_way)
 PLAIN, READY, FREE, BOUNDED, NEAR = 0, 1, 2, 3, 4
-FEW_LONGER = 24  # characters that only few tokens have
 NO_MASK = -1
+FEW_LONGER = 24  # characters that only few tokens have
 
 
 @kernel("O M -> i")
@@ -104,20 +109,53 @@ def fill_mask(desc, mask):
     """Write the mask, without stop tokens. Returns a status; on NEED_* nothing of the matcher has changed and the call is
     repeated when it was given what it needs.
 
-    What several configurations allow together is what one of them allows. Inside JSON strings most of it is ready.
+    What several configurations allow together is what one of them allows. Inside strings most of it is ready.
     """
-    P, A, C = ints(desc, E_PROGRAM), ints(desc, E_ARENA), ints(desc, E_CONFIGS)
+    A = ints(desc, E_ARENA)
     top, first, last = A[A_TOP], A[A_BEGIN], A[A_END]
     A[A_NEED], A[A_STATUS] = 0, OK
     clear(mask)
+    plain = count_plain(desc, first, last)
+    if plain == last - first:
+        # frames may wait to call a lexeme that is ready
+        count = advance(desc, first, last, CALL)
+        if A[A_STATUS] == OK and A[A_NEED] == 0 and count > 0:
+            more = count_plain(desc, last, last + count)
+            if more < count:
+                A[A_BEGIN], A[A_END], plain = last, last + count, more
+    if A[A_STATUS] == OK and A[A_NEED] == 0:
+        if plain < 0:
+            A[A_STATUS] = NEED_MASK
+        else:
+            fill_from(desc, plain, mask)
+    A[A_BEGIN], A[A_END] = first, last
+    settle(desc, top)
+    if A[A_STATUS] != OK:
+        return A[A_STATUS]
+    return NEED_NODES if A[A_NEED] > 0 else OK
+
+
+@kernel("O i i -> i")
+def count_plain(desc, first, last):
+    """How many of configurations first..last-1 need a walk over all tokens; -1, and which in A_WANTED, where a ready mask
+    must be made first."""
+    P, A, C = ints(desc, E_PROGRAM), ints(desc, E_ARENA), ints(desc, E_CONFIGS)
     plain = 0
     for c in range(first, last):
-        way = string_way(desc, P, A, C, c * CW, last - first == 1)
-        if way == PLAIN:
+        if way_of(desc, P, A, C, c * CW, last - first == 1) == PLAIN:
             plain += 1
         elif P[C[c * CW + STATE] + D_MASK] < 0:
             A[A_WANTED] = C[c * CW + STATE]
-            return NEED_MASK
+            return -1
+    return plain
+
+
+@kernel("O i M -> v")
+def fill_from(desc, plain, mask):
+    """Write the mask of the configurations A_BEGIN..A_END-1, of which so many need a walk."""
+    P, A, C = ints(desc, E_PROGRAM), ints(desc, E_ARENA), ints(desc, E_CONFIGS)
+    top, first, last = A[A_TOP], A[A_BEGIN], A[A_END]
+    A[A_OUT] = last
     if plain == last - first:
         if spaced_alike(P, C, first, last):
             fill_spaced(desc, first, last, mask)
@@ -126,23 +164,21 @@ def fill_mask(desc, mask):
             if A[A_STATUS] == OK:
                 walk(desc, E_TRIE, first, last, 0, desc[E_TRIE + 1], aim, mask)
     else:
-        for c in range(first, last):
-            way = string_way(desc, P, A, C, c * CW, last - first == 1)
+        c = first
+        while c < last and A[A_STATUS] == OK:
+            way, following = way_of(desc, P, A, C, c * CW, last - first == 1), c + 1
             settle(desc, top)
             if way == PLAIN:
-                walk(desc, E_TRIE, c, c + 1, 0, desc[E_TRIE + 1], ALL, mask)
+                while following < last and way_of(desc, P, A, C, following * CW, False) == PLAIN:
+                    following += 1
+                walk(desc, E_TRIE, c, following, 0, desc[E_TRIE + 1], ALL, mask)
             else:
                 fill_string(desc, c, way, mask)
-            if A[A_STATUS] != OK:
-                break
+            c = following
     for token in ints(desc, E_SYMBOLS):
         settle(desc, top)
         if A[A_STATUS] == OK and advance(desc, first, last, SYMBOL + token) > 0:
             set_bit(mask, token)
-    settle(desc, top)
-    if A[A_STATUS] != OK:
-        return A[A_STATUS]
-    return NEED_NODES if A[A_NEED] > 0 else OK
 
 
 @kernel("O i i M -> b")
@@ -212,7 +248,38 @@ def fill_spaced(desc, first, last, mask):
 
 
 @kernel("O P A C i b -> i")
-def string_way(desc, P, A, C, row, alone):
+def way_of(desc, P, A, C, row, single):
+    """How the mask of a configuration is made, the only one if `single`: string_way, or for a raw lexeme PLAIN, READY,
+    BOUNDED or NEAR. Raw ones are ready where it can be told what follows them: the tokens that leave them are walked."""
+    node = C[row + NODE]
+    if node == DONE or P[node] != K_LEXEME or P[node + L_SKIN] == SKIN_JSON:
+        return string_way(desc, P, A, C, row, single)
+    state = C[row + STATE]
+    if state < 0 or P[state + D_MASK] == NO_MASK or not alone(P, A, C, row):
+        return PLAIN
+    return READY if P[node + L_COUNTED] == UNCOUNTED else counted_way(desc, P, C, row)
+
+
+@kernel("O P C i -> i")
+def counted_way(desc, P, C, row):
+    """The same for a lexeme with bounds and without words: PLAIN, READY, BOUNDED or NEAR."""
+    node = C[row + NODE]
+    counted, most = P[node + L_COUNTED], P[node + L_MAX]
+    if counted == TIGHT or desc[E_LONG_TAILS] > 1:
+        return PLAIN
+    if counted == LOOSE:
+        return READY if most < 0 else BOUNDED
+    # far from its bounds no token can tell
+    if C[row + CHARS] < P[node + L_MIN] and P[node + L_GOES_ON] == 0:
+        return PLAIN
+    if most < 0 or most - C[row + CHARS] > 2 * REACH:
+        return READY
+    few = most - C[row + CHARS] - P[node + L_LEAST] >= FEW_LONGER
+    return NEAR if few or P[node + L_SHAPE] < 0 else PLAIN
+
+
+@kernel("O P A C i b -> i")
+def string_way(desc, P, A, C, row, single):
     """How the mask of a configuration is made.
 
     PLAIN    by a walk over all tokens
@@ -221,9 +288,9 @@ def string_way(desc, P, A, C, row, alone):
              so the tokens that end it are looked at by what follows the quote only
     BOUNDED  as READY, where a length bound alone may end the string: with the tokens of so many characters at most
     NEAR     as BOUNDED, where the automaton may need some characters more: the few tokens that leave no room for these are
-             tried one by one
+             followed one by one
     Where the string may also spell a word of the lexeme, or a key that is taken, some tokens are decided anew; this takes
-    tokens back, so the configuration must be `alone` in the mask.
+    tokens back, so the configuration must be the `single` one of the mask.
     """
     node = C[row + NODE]
     if node == DONE or P[node] != K_LEXEME or P[node + L_SKIN] != SKIN_JSON or C[row + ESC] != 0:
@@ -233,7 +300,7 @@ def string_way(desc, P, A, C, row, alone):
         return PLAIN
     anything = P[state + D_WORDS] == D_EVERYTHING and P[state + D_LABEL] >= 0
     words_left = C[row + LO] < C[row + HI]
-    if not alone and C[row + TEXT] >= 0 and P[state + D_WORDS] >= 0:
+    if not single and C[row + TEXT] >= 0 and P[state + D_WORDS] >= 0:
         return PLAIN
     counted, most = P[node + L_COUNTED], P[node + L_MAX]
     if C[row + TEXT] >= 0 and A[A[C[row + PARENT] + R_REGS] + G_EXTRA] != P[P[node + L_SHAPE] + O_ALL_LABELS]:
@@ -249,82 +316,99 @@ def string_way(desc, P, A, C, row, alone):
         if C[row + TEXT] >= 0:
             return PLAIN
     if counted != UNCOUNTED:
-        if words_left or counted == TIGHT or desc[E_LONG_TAILS] > 1:
-            return PLAIN
-        if counted == LOOSE:
-            return READY if most < 0 else BOUNDED
-        # far from its bounds no token can tell
-        least = P[node + L_MIN]
-        enough = C[row + CHARS] >= least or P[node + L_GOES_ON] != 0
-        if not enough:
-            return PLAIN
-        if most < 0 or most - C[row + CHARS] > 2 * REACH:
-            return READY
-        return NEAR if most - C[row + CHARS] - P[node + L_LEAST] >= FEW_LONGER else PLAIN
+        return PLAIN if words_left else counted_way(desc, P, C, row)
     if not anything or compared:
         return READY
-    if C[row + TEXT] >= 0 and (desc[E_LONG_TAILS] != 0 or not alone or is_taken(P, A, C, octets(desc, E_TEXT), row)):
+    if C[row + TEXT] >= 0 and (desc[E_LONG_TAILS] != 0 or not single or is_taken(P, A, C, octets(desc, E_TEXT), row)):
         return READY  # a key that must not repeat an additional one
-    return FREE if alone or not words_left else READY
+    return FREE if single or not words_left else READY
 
 
 @kernel("O i i M -> v")
 def fill_string(desc, c, way, mask):
-    """Add to `mask` what configuration number `c`, inside a JSON string, allows."""
+    """Add to `mask` what configuration number `c`, inside a string or another lexeme, allows."""
     P, A, C = ints(desc, E_PROGRAM), ints(desc, E_ARENA), ints(desc, E_CONFIGS)
     row, words = c * CW, desc[E_WORDS]
     node, state = C[row + NODE], C[row + STATE]
+    raw = P[node + L_SKIN] == SKIN_RAW
+    place = E_RAW_LENGTHS if raw else E_LENGTHS
     if way == BOUNDED:
-        rows = desc[E_LENGTHS + 1] // words
+        rows = desc[place + 1] // words
         left = min(P[node + L_MAX] - C[row + CHARS], rows - 1)
         inside, short = P[state + D_MASK] * words, left * words
-        masks, lengths = ints(desc, E_MASKS), ints(desc, E_LENGTHS)
+        masks, lengths = ints(desc, E_MASKS), ints(desc, place)
         for k in range(words):
             mask[k] |= masks[inside + k] & lengths[short + k]
     elif way == NEAR:
-        fill_near(desc, c, mask)
+        fill_near(desc, c, place, mask)
         if A[A_STATUS] != OK:
             return
     else:
         add_row(mask, ints(desc, E_MASKS), P[state + D_MASK], words)
+    if raw:
+        A[A_OUT] = A[A_END]
+        walk(desc, E_TRIE, c, c + 1, 0, desc[E_TRIE + 1], LEAVING, mask)
+        return
     if way == FREE:
         end_string(desc, c, mask)
     else:
         # exact for all tokens with a quote, whether they end the string or spell a quote inside
         walk(desc, E_QUOTED, c, c + 1, 0, desc[E_QUOTED + 1], ALL, mask)
-    if A[A_STATUS] == OK and (C[row + LO] < C[row + HI] or is_like_taken(P, A, C, octets(desc, E_TEXT), row, A[A_POS])):
-        finite = C[row + TEXT] >= 0 and P[state + D_WORDS] >= 0
+    # words and keys that are taken matter to tokens that end the string; to others where it may not be anything
+    anything = P[state + D_WORDS] == D_EVERYTHING and P[state + D_LABEL] >= 0
+    if A[A_STATUS] != OK or (anything and way != FREE):
+        return
+    if C[row + LO] < C[row + HI] or is_like_taken(P, A, C, octets(desc, E_TEXT), row, A[A_POS]):
         A[A_OUT] = A[A_END]
-        walk(desc, E_TRIE, c, c + 1, 0, desc[E_TRIE + 1], CORRECTED if way == FREE or finite else WORDS, mask)
+        if anything:
+            walk(desc, E_QUOTED, c, c + 1, 0, desc[E_QUOTED + 1], CORRECTED, mask)
+        else:
+            finite = C[row + TEXT] >= 0 and P[state + D_WORDS] >= 0
+            walk(desc, E_TRIE, c, c + 1, 0, desc[E_TRIE + 1], CORRECTED if finite else WORDS, mask)
 
 
-@kernel("O i M -> v")
-def fill_near(desc, c, mask):
-    """Add the tokens that stay inside the string of configuration `c` and leave room for what its automaton still needs."""
+@kernel("O i i M -> v")
+def fill_near(desc, c, place, mask):
+    """Add the tokens that stay inside the string of configuration `c` and leave room for what its automaton still needs.
+
+    place: of the masks of tokens by their lengths."""
     P, A, C = ints(desc, E_PROGRAM), ints(desc, E_ARENA), ints(desc, E_CONFIGS)
     row, words = c * CW, desc[E_WORDS]
-    node, rows = C[row + NODE], desc[E_LENGTHS + 1] // desc[E_WORDS]
+    node, rows = C[row + NODE], desc[place + 1] // desc[E_WORDS]
     left = P[node + L_MAX] - C[row + CHARS]
     inside = P[C[row + STATE] + D_MASK] * words
     sure, most = min(left - P[node + L_LEAST], rows - 1) * words, min(left, rows - 1) * words
-    masks, lengths = ints(desc, E_MASKS), ints(desc, E_LENGTHS)
+    masks, lengths = ints(desc, E_MASKS), ints(desc, place)
     flat, offsets = octets(desc, E_FLAT), view_i64(desc[E_OFFSETS], desc[E_OFFSETS + 1])
-    top, need = A[A_TOP], A[A_NEED]
+    top, need, raw, key = A[A_TOP], A[A_NEED], P[node + L_SKIN] == SKIN_RAW, P[node + L_SHAPE] >= 0
     for k in range(words):
-        mask[k] |= masks[inside + k] & lengths[sure + k]
-        doubt = masks[inside + k] & lengths[most + k] & ~lengths[sure + k] & ~mask[k]
+        safe = lengths[sure + k] if sure >= 0 else 0
+        mask[k] |= masks[inside + k] & safe
+        doubt = masks[inside + k] & lengths[most + k] & ~safe & ~mask[k]
         if doubt == 0 or need > 0:  # where nodes are needed first, the mask is made again
             continue
         for b in range(32):
-            if (doubt >> b) & 1 != 0:
-                token = 32 * k + b
-                status, _, _ = read_input(desc, flat, offsets[token], offsets[token + 1], -1)
-                settle(desc, top)
-                if status == OK:
+            if (doubt >> b) & 1 == 0:
+                continue
+            token = 32 * k + b
+            state, chars = C[row + STATE], C[row + CHARS]
+            for i in range(offsets[token], offsets[token + 1]):
+                if key or (flat[i] == 92 and not raw):
+                    state = -1
+                    break
+                state = follow(P, state, int(flat[i]))
+                chars += 1 if flat[i] & 0xC0 != 0x80 else 0
+            if state >= 0:
+                if within_bounds(P, node, state, chars):
                     set_bit(mask, token)
-                elif status != REFUSED:
-                    A[A_STATUS] = status
-                    return
+                continue
+            status, _, _ = read_input(desc, flat, offsets[token], offsets[token + 1], -1)
+            settle(desc, top)
+            if status == OK:
+                set_bit(mask, token)
+            elif status != REFUSED:
+                A[A_STATUS] = status
+                return
 
 
 @kernel("O i M -> v")

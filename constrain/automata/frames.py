@@ -9,14 +9,16 @@ from __future__ import annotations
 from ._kernel import kernel
 from .choices import chosen, narrow, option_count, option_node, options_of
 from .guards import may_continue, passes
-from .hashes import row_hash, store_hash
+from .hashes import row_hash, store_hash, value_of
 from .items import next_item
 from .layout import (
     A_CURRENT,
     A_NEED,
     A_NEEDED,
+    A_OUT,
     A_POS,
     A_SCRATCH,
+    A_STATUS,
     BLANKS,
     CALL_EQUAL,
     CALL_NODE,
@@ -24,6 +26,7 @@ from .layout import (
     CALL_RETURNS,
     CALL_SELECT,
     CALL_SIZE,
+    CALLED,
     CW,
     EMIT,
     ENTER,
@@ -40,6 +43,7 @@ from .layout import (
     G_MISSING,
     HI,
     K_FRAME,
+    K_LEXEME,
     K_STUB,
     K_UNION,
     L_DFA,
@@ -54,14 +58,12 @@ from .layout import (
     O_DIAGRAM,
     O_EXTRA,
     O_EXTRA_FIRST,
-    O_EXTRA_VALUES,
     O_INITIAL,
-    O_KEYS,
     O_LEXEME,
     O_MISSING,
     O_REGISTERS,
-    O_VALUES,
     O_WORDS,
+    OK,
     PARENT,
     R_COMPARES,
     R_LEVEL,
@@ -83,6 +85,7 @@ from .layout import (
     S_NEWLINES,
     SELECT_ITEM,
     SELECT_KEY,
+    SELECT_NODE,
     SELECT_VALUE,
     SHAPE_ARRAY,
     SHAPE_NONE,
@@ -150,7 +153,7 @@ def read_frame(P, A, C, T, n, byte):
             n = move(P, A, C, n, node, P[edge + 1], regs, parent, level)
         edge += 2
     call = P[state + S_CALL_LIST]
-    for _ in range(P[state + S_CALLS]):
+    for _ in range(P[state + S_CALLS] if A[row + CALLED] == 0 else 0):
         n = make_call(P, A, T, n, call, node, regs, parent, level, byte)
         call += CALL_SIZE
     if P[state + S_FLAGS] & FLAG_FINAL != 0:
@@ -168,10 +171,8 @@ def call_target(P, A, call, node, regs):
     if select == SELECT_KEY:
         return P[shape + O_LEXEME]
     if select == SELECT_VALUE:
-        label, keys = A[regs + G_KEY], P[shape + O_KEYS]
-        if P[shape + O_DIAGRAM] >= 0 and options_of(P, shape, label) >= 0:
-            return -1
-        return P[P[shape + O_VALUES] + label] if label < keys else P[P[shape + O_EXTRA_VALUES] + label - keys]
+        label = A[regs + G_KEY]
+        return -1 if P[shape + O_DIAGRAM] >= 0 and options_of(P, shape, label) >= 0 else value_of(P, shape, label)
     if not may_continue(P, A, SHAPE_ARRAY, shape, regs):
         return -1
     count = A[regs]
@@ -212,6 +213,62 @@ def push_call(P, A, n, target, returns, node, regs, parent, level, compares):
     below = level if P[node + F_SHAPE_KIND] == SHAPE_NONE else level + 1
     set_row(A, push_scratch(A, n), target, ENTER, -1, caller, below)
     return n + 1
+
+
+@kernel("P A C i -> b")
+def call_ahead(P, A, C, c):
+    """Append what the calls of configuration number `c`, a frame, begin with, and leave it its edges; False where that
+    cannot be told before the byte is known."""
+    row = c * CW
+    node, state, regs, parent, level = C[row + NODE], C[row + STATE], C[row + REGS], C[row + PARENT], C[row + LEVEL]
+    call, out = P[state + S_CALL_LIST], A[A_OUT]
+    for _ in range(P[state + S_CALLS]):
+        select = P[call + CALL_SELECT]
+        plain = select == SELECT_NODE or (select == SELECT_VALUE and P[P[node + F_SHAPE] + O_DIAGRAM] < 0)
+        caller = push_frame(P, A, node, P[call + CALL_RETURNS], regs, parent, level, False) if plain else 0
+        below = level if P[node + F_SHAPE_KIND] == SHAPE_NONE else level + 1
+        target = built(P, A, call_target(P, A, call, node, regs)) if caller > 0 else -1
+        if target == 0:
+            caller = 0
+        elif target > 0 and P[target] == K_UNION:
+            for k in range(P[target + U_COUNT]):
+                alternative = built(P, A, P[target + U_FIRST + k])
+                if alternative <= 0 or not start_ahead(P, A, C, alternative, caller, below):
+                    caller = 0
+        elif target > 0 and not start_ahead(P, A, C, target, caller, below):
+            caller = 0
+        if caller <= 0:
+            A[A_OUT] = out
+            return False
+        call += CALL_SIZE
+    C[row + CALLED] = 1
+    return True
+
+
+@kernel("P A i -> i")
+def built(P, A, node):
+    """The node behind an address, which may be a stub's; 0 where it must be built first."""
+    if node < 0 or P[node] != K_STUB:
+        return node
+    if P[node + T_BUILT] == 0:
+        want(A, node)
+    return P[node + T_BUILT]
+
+
+@kernel("P A C i i i -> b")
+def start_ahead(P, A, C, node, parent, level):
+    """Append the start of a raw lexeme that is no key, or of a frame; False for anything else."""
+    if P[node] == K_UNION:
+        return False
+    if P[node] == K_LEXEME:
+        if P[node + L_SKIN] != SKIN_RAW or P[node + L_SHAPE] >= 0:
+            return False
+        set_row(A, A_CURRENT, node, P[node + L_DFA], -1, parent, level)
+        A[A_CURRENT + HI] = P[node + L_WORDS]
+    else:
+        set_row(A, A_CURRENT, node, P[node + F_START], first_registers(P, A, node), parent, level)
+    emit(A, C, A_CURRENT)
+    return A[A_STATUS] == OK
 
 
 @kernel("P A i i i i i i i -> i")

@@ -23,6 +23,8 @@ from .layout import (
     E_TEXT,
     F_SHAPE,
     F_SHAPE_KIND,
+    FLAG_SETTLED,
+    FLAG_VALUED,
     G_BITS,
     G_COUNT,
     G_EXTRA,
@@ -38,15 +40,20 @@ from .layout import (
     LO,
     NODE,
     O_EXTRA,
+    O_EXTRA_VALUES,
+    O_KEYS,
     O_MAX,
     O_MIN,
     O_REGISTERS,
+    O_SEEN,
+    O_VALUES,
     PARENT,
     R_HASH,
     R_REGS,
     REACH,
     REGS,
     REMAINDER,
+    S_FLAGS,
     SHAPE_ARRAY,
     SHAPE_OBJECT,
     STATE,
@@ -64,7 +71,7 @@ from .layout import (
     Y_MIN,
     Y_PREFIX_COUNT,
 )
-from .lexemes import matched
+from .lexemes import any_bit, matched
 from .mixing import load_hash_at, mix, store_hash_at
 from .views import ints, octets
 
@@ -87,6 +94,29 @@ def clipped(count, least, most):
     """What matters of a count: how much is missing to `least`, and how much room there is to `most` (-1: any)."""
     room = 2 * REACH if most < 0 else min(most - count, 2 * REACH)
     return max(least - count, 0) * (2 * REACH + 1) + room
+
+
+@kernel("P i i i -> b")
+def is_blind(P, node, state, flags):
+    """Whether an object is in a layout state with one of the flags, and no token tells which keys were written: only
+    whether it may end, and go on, behind the value."""
+    if P[node + F_SHAPE_KIND] != SHAPE_OBJECT or P[state + S_FLAGS] & flags == 0:
+        return False
+    return P[P[node + F_SHAPE] + O_SEEN] == 0
+
+
+@kernel("P i i -> i")
+def value_of(P, shape, label):
+    """The node of the value of a declared key, or of an additional one with a label."""
+    keys = P[shape + O_KEYS]
+    return P[P[shape + O_VALUES] + label] if label < keys else P[P[shape + O_EXTRA_VALUES] + label - keys]
+
+
+@kernel("P A i i -> i")
+def hash_of_chances(P, A, shape, regs):
+    goes_on = any_bit(A, regs + G_BITS, 0, P[shape + O_KEYS])
+    may_end = A[regs + G_MISSING] == 0 and A[regs + G_COUNT] >= P[shape + O_MIN]
+    return mix(mix(13, A[regs + G_EXTRA]), 2 * int(goes_on) + int(may_end)) | 1
 
 
 @kernel("P A i i -> i")
@@ -113,7 +143,11 @@ def registers_hash(P, A, node, regs):
 @kernel("P A i i i i -> i")
 def row_hash(P, A, node, state, regs, parent):
     """Hash of a frame row."""
-    below, own = load_hash(A, parent), registers_hash(P, A, node, regs)
+    below = load_hash(A, parent)
+    if is_blind(P, node, state, FLAG_SETTLED):
+        own = hash_of_chances(P, A, P[node + F_SHAPE], regs)
+    else:
+        own = registers_hash(P, A, node, regs)
     if below == 0 or own == 0:
         return 0
     return mix(mix(mix(below, own), node), state) | 1
@@ -163,9 +197,15 @@ def config_hash(desc, P, A, C, row):
             h = mix(h, clipped(C[row + CHARS], P[node + L_MIN], P[node + L_MAX]))
         own = 1
     else:
-        own = registers_hash(P, A, node, C[row + REGS])
-        if P[node + F_SHAPE_KIND] == SHAPE_OBJECT and A[C[row + REGS] + G_EXTRAS] != 0:
-            h = mix(h, load_hash_at(A, A[C[row + REGS] + G_EXTRAS] + X_HASH))  # a token may write a whole key at once
+        state, regs = C[row + STATE], C[row + REGS]
+        if is_blind(P, node, state, FLAG_SETTLED | FLAG_VALUED):
+            own = hash_of_chances(P, A, P[node + F_SHAPE], regs)
+            if P[state + S_FLAGS] & FLAG_VALUED != 0:
+                own = mix(own, value_of(P, P[node + F_SHAPE], A[regs + G_KEY])) | 1
+        else:
+            own = registers_hash(P, A, node, regs)
+            if P[node + F_SHAPE_KIND] == SHAPE_OBJECT and A[regs + G_EXTRAS] != 0:
+                h = mix(h, load_hash_at(A, A[regs + G_EXTRAS] + X_HASH))  # a token may write a whole key at once
     if below == 0 or own == 0:
         return 0
     for k in range(LO, CHARS):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from functools import cached_property
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -21,14 +22,16 @@ from ..vocabulary.byte_classes import ILL_FORMED, classes_on_path
 from ..vocabulary.store import Arrays, cached_arrays
 from ..vocabulary.trie import FIELDS, Trie, build_trie
 from . import layout as at
-from .grammar import Node
+from .grammar import Node, Skin
 from .mask_cache import MaskCache, next_cache
 from .program import Program
+from .workspaces import Workspaces
 
 __all__ = ["VocabularyIndex", "address_of", "as_bits", "index_of", "point"]
 
 NEVER, WANTED = -1, -2
 _MOST_STARTS = 16
+_ALL_BYTES = frozenset(bytes([byte]) for byte in range(256))
 SLOTS = 512
 QUOTE = ord('"')
 # a token that could end an additional key and spell a whole further key
@@ -43,9 +46,10 @@ class VocabularyIndex:
     trie     all tokens with bytes              quoted  those that contain a quote
     tails    of the tokens that end a string that may be anything, what follows its quote; closers: those with nothing there
     lean     all tokens by what they say after the JSON whitespace they begin with; spaces, long: which they are (layout.py)
-    masks    int32[SLOTS, words]: the tokens that stay inside a string, for states of its automaton. Row s, once published,
-             never changes; the array is reserved whole and touched on demand.
-    lengths  int32[n, words]: row k: the tokens that begin at most k characters inside a string
+    masks    int32[SLOTS, words]: the tokens that stay inside a JSON string or another lexeme, for states of its automaton.
+             Row s, once published, never changes; the array is reserved whole and touched on demand.
+    lengths  int32[n, words]: row k: the tokens that begin at most k characters inside a string; raw_lengths: outside JSON
+    workspaces  what masks are made in
     containing  int32[n, words]: all tokens with bytes; row 1 + k: those with bytes of class k (byte_classes.py)
     """
 
@@ -53,6 +57,7 @@ class VocabularyIndex:
     tails: Trie
     closers: NDArray[np.int32]
     lengths: NDArray[np.int32]
+    raw_lengths: NDArray[np.int32]
     lean: Trie
     spaces: NDArray[np.int32]
     long: NDArray[np.int32]
@@ -62,13 +67,15 @@ class VocabularyIndex:
         self.words = (vocabulary.size + 31) // 32
         self.trie = vocabulary.trie
         self.long_tails = self.whole_keys = 0
+        self.key_starts: frozenset[bytes] = frozenset()
         self.masks: NDArray[np.int32] = np.zeros((SLOTS, self.words), np.int32)
         self.cache = self.previous = MaskCache(self.words)
+        self.workspaces = Workspaces((vocabulary.trie.depth + 2) * at.W_SIZE)
         self.lock = threading.RLock()
         self.ready = False
         self._descriptor: NDArray[np.int64] | None = None
-        self._slots: dict[tuple[object, int], int] = {}
-        self._keep: list[DFA] = []
+        self._slots: dict[tuple[object, Skin, int], int] = {}
+        self._known: dict[tuple[object, Skin], list[int]] = {}
         self._starts: dict[tuple[int, ...], Program] = {}
 
     def program(self, root: Node, limits: Limits, common: Sequence[Node] = ()) -> Program:
@@ -76,7 +83,8 @@ class VocabularyIndex:
         key = tuple(map(id, common))
         start = self._starts.get(key)
         if start is None:
-            start = Program(Limits(), _unknown)  # which must not hold what holds it
+            starts = self.key_starts | ({b""} if self.whole_keys else set())
+            start = Program(Limits(), _unknown, starts)  # nothing in it may hold what holds it
             start.encode_all(common)
             if len(self._starts) >= _MOST_STARTS:
                 self._starts.clear()
@@ -97,9 +105,12 @@ class VocabularyIndex:
             point(desc, at.E_MASKS, self.masks)
             point(desc, at.E_CLOSERS, self.closers)
             point(desc, at.E_LENGTHS, self.lengths)
+            point(desc, at.E_RAW_LENGTHS, self.raw_lengths)
             point(desc, at.E_SPACES, self.spaces)
             point(desc, at.E_LONG, self.long)
             point(desc, at.E_CONTAINING, self.containing)
+            point(desc, at.E_WORKSPACES, self.workspaces.table)
+            desc[at.E_WALK + 1], desc[at.E_WORKSPACE] = self.workspaces.walk, -1
             desc[at.E_WORDS], desc[at.E_LONG_TAILS] = self.words, self.long_tails
             if not self.ready:
                 return desc
@@ -111,9 +122,10 @@ class VocabularyIndex:
         self.quoted = _containing(vocabulary, QUOTE)
         self.tails = build_trie(np.zeros(0, np.uint8), np.zeros(1, np.int64), [])
         self.closers = np.zeros(self.words, np.int32)
-        self.lengths = np.zeros((0, self.words), np.int32)
+        self.lengths = self.raw_lengths = np.zeros((0, self.words), np.int32)
         spells_twice = any(_LONG_TAIL.search(vocabulary.token_bytes(t) or b"") for t in self.quoted.ids.tolist())
         self.whole_keys = any(_WHOLE_KEY.search(vocabulary.token_bytes(t) or b"") for t in self.quoted.ids.tolist())
+        self.key_starts = _key_starts(vocabulary.token_bytes(t) or b"" for t in self.quoted.ids.tolist())
         self.long_tails = 2 if vocabulary.max_token_bytes > at.REACH else int(spells_twice)
         self.containing = _containing_classes(self.trie, self.words)
         self.lean, self.spaces, self.long = _without_leading_blanks(vocabulary, self.words)
@@ -122,7 +134,7 @@ class VocabularyIndex:
         """All that was made, to be kept on disk."""
         found = {f"{name}.{field}": np.asarray(getattr(getattr(self, name), field)) for name, field in _TRIES}
         found |= {name: getattr(self, name) for name in _ARRAYS}
-        return found | {"flags": np.array([self.long_tails, self.whole_keys], np.int64), "inside": self.masks[0]}
+        return found | {"flags": np.array([self.long_tails, self.whole_keys, *sorted(map(ord, self.key_starts))], np.int64), "inside": self.masks[0]}
 
     def use(self, arrays: Arrays) -> None:
         """Take over what another index made."""
@@ -133,32 +145,60 @@ class VocabularyIndex:
             setattr(self, name, Trie.of(found))
         for name in _ARRAYS:
             setattr(self, name, arrays[name])
-        self.long_tails, self.whole_keys = arrays["flags"].tolist()
-        self.publish(ANY_STRING, 0, arrays["inside"])
+        self.long_tails, self.whole_keys, *starts = arrays["flags"].tolist()
+        self.key_starts = frozenset(bytes([byte]) for byte in starts)
+        self.publish(ANY_STRING, 0, Skin.JSON_STRING, arrays["inside"])
 
     @property
     def nbytes(self) -> int:
-        rows = len(self._slots) + len(self.lengths) + len(self.spaces) + len(self.containing)
-        kept = sum(cache.nbytes for cache in {self.cache, self.previous})
+        rows = len(self._slots) + len(self.lengths) + len(self.raw_lengths) + len(self.spaces) + len(self.containing)
+        kept = sum(cache.nbytes for cache in {self.cache, self.previous}) + self.workspaces.nbytes
         return sum(t.nbytes for t in (self.trie, self.lean, self.quoted, self.tails)) + rows * self.words * 4 + kept
 
-    def slot(self, dfa: DFA, state: int) -> int:
+    def slot(self, dfa: DFA, state: int, skin: Skin) -> int:
         """Row of the ready mask of that state; WANTED if it may still be made, NEVER if there is no room."""
-        found = self._slots.get((dfa.name or id(dfa), state))
+        found = self._slots.get((dfa.moves, skin, state))
         if found is not None:
             return found
         return WANTED if len(self._slots) < SLOTS else NEVER
 
-    def publish(self, dfa: DFA, state: int, mask: NDArray[np.int32]) -> int:
+    def publish(self, dfa: DFA, state: int, skin: Skin, mask: NDArray[np.int32]) -> int:
         """Keep a ready mask; its row, or NEVER."""
         with self.lock:
-            found = self.slot(dfa, state)
+            found = self.slot(dfa, state, skin)
             if found == WANTED:
                 found = len(self._slots)
                 self.masks[found] = mask
-                self._keep.append(dfa)
-                self._slots[dfa.name or id(dfa), state] = found
+                self._slots[dfa.moves, skin, state] = found
+                self._known.setdefault((dfa.moves, skin), []).append(state)
             return found
+
+    def alike(self, dfa: DFA, state: int, skin: Skin) -> tuple[NDArray[np.int32], NDArray[np.bool_]] | None:
+        """The ready mask that most tokens have in common with that of a state, and flags, bool[256], of the bytes with
+        which the others begin; None where less than half would be gained.
+        """
+        known = self._known.get((dfa.moves, skin), ())
+        if not known:
+            return None
+        states = list(known)
+        differ = (dfa.table[states] != dfa.table[state])[:, dfa.classes]
+        if skin is Skin.JSON_STRING:
+            differ[:, ord("\\")] = True
+        costs = differ @ self._begin
+        best = int(costs.argmin())
+        if 2 * costs[best] > self._begin.sum():
+            return None
+        return self.masks[self._slots[dfa.moves, skin, states[best]]], differ[best]
+
+    @cached_property
+    def _begin(self) -> NDArray[np.int64]:
+        """int64[256]: how many tokens begin with each byte."""
+        trie, counts, node = self.trie, np.zeros(256, np.int64), 0
+        while node < trie.n_nodes:
+            end = int(trie.end[node])
+            counts[trie.byte[node]] = trie.id_start[end] - trie.id_start[node]
+            node = end
+        return counts
 
     def resize(self, nbytes: int) -> None:
         """Begin a cache of whole masks that takes, with the one to follow it, so many bytes at most."""
@@ -177,7 +217,7 @@ class VocabularyIndex:
 
 
 _TRIES = [(name, field) for name in ("quoted", "tails", "lean") for field in FIELDS]
-_ARRAYS = ("closers", "lengths", "spaces", "long", "containing")
+_ARRAYS = ("closers", "lengths", "raw_lengths", "spaces", "long", "containing")
 _NAMES = (*(f"{name}.{field}" for name, field in _TRIES), *_ARRAYS, "flags", "inside")
 
 _indexes: WeakValueDictionary[str, VocabularyIndex] = WeakValueDictionary()
@@ -224,7 +264,24 @@ def _made(vocabulary: Vocabulary) -> VocabularyIndex:
     return index
 
 
-def _unknown(dfa: DFA, state: int) -> int:
+def _key_starts(tokens: Iterable[bytes]) -> frozenset[bytes]:
+    """What tokens say behind a comma and a quote: the beginnings of keys. A backslash alone says nothing, as any key can
+    be spelled so; where more of an escape is there, it may be any byte.
+    """
+    found: set[bytes] = set()
+    for token in tokens:
+        comma = token.find(b",")
+        quote = token.find(b'"', comma) if comma >= 0 else -1
+        while 0 <= quote < len(token) - 1:
+            tail = token[quote + 1 :]
+            if len(tail) > 1 and tail[:1] == b"\\":
+                return _ALL_BYTES
+            found.add(tail[:1])
+            quote = token.find(b'"', quote + 1)
+    return frozenset(found) - {b"\\"}
+
+
+def _unknown(dfa: DFA, state: int, skin: Skin) -> int:
     return WANTED
 
 

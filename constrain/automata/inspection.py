@@ -13,7 +13,7 @@ __all__ = ["additional_key"]
 
 
 def additional_key(matcher: Matcher) -> tuple[int, bytes] | None:
-    """The additional key that the outermost object of the output was given last: an address that no other key of this
+    """The additional key that the outermost object of the output was given last: a number that no other key of this
     output has, and its bytes. None where there is no object around what is written, or it has only declared keys.
     """
     arena, configs, program = matcher._arena, matcher._configs, matcher._heap
@@ -36,4 +36,4 @@ def additional_key(matcher: Matcher) -> tuple[int, bytes] | None:
         return None
     size = int(arena[key + at.X_BYTES])
     words = arena[key + at.X_DATA : key + at.X_DATA + (size + 3) // 4]
-    return key, words.tobytes()[:size]
+    return int(arena[key + at.X_START]) + 1, words.tobytes()[:size]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from .._jit import compile_beside
 from ._kernel import kernel
 from .layout import E_OPERATE, E_OUT, E_SELF, E_SIZE
-from .operations import ACCEPT, CAN_END, ENDS, FILL, FORCED, HASH, INSIDE, READ, UNDO
+from .operations import ACCEPT, CAN_END, COMPACT, DROP, ENDS, FILL, FORCED, HASH, INSIDE, READ, UNDO
 from .views import address_of, address_of_row, call_native, take_one, view_i64
 
 wait = compile_beside(f"{__package__}.native_operate", f"{__package__}.operations")
@@ -22,6 +22,8 @@ __all__ = [
     "ACCEPT",
     "ADVANCE",
     "CAN_END",
+    "COMPACT",
+    "DROP",
     "ENDS",
     "FORCED",
     "HASH",

@@ -65,6 +65,7 @@ from .layout import (
     X_DATA,
     X_HASH,
     X_NEXT,
+    X_START,
 )
 from .mixing import load_hash_at, mix, store_hash_at
 from .remainders import can_divide, feed_digit, may_end, remainder_of
@@ -608,7 +609,7 @@ def record_key(P, A, T, y, start, end):
                 store_byte(A, entry, n + j, 0x80 | (char >> (6 * (k - 1 - j))) & 63)
             n += k
     A[entry + X_NEXT] = A[regs + G_EXTRAS]
-    A[entry + X_BYTES] = n
+    A[entry + X_BYTES], A[entry + X_START] = n, start
     other, h = A[regs + G_EXTRAS], mix(13, n)
     if other > 0:
         h = mix(h, load_hash_at(A, other + X_HASH))

@@ -14,6 +14,7 @@ from .layout import (
     CALL_NULLABLE,
     CALL_SELECT,
     CALL_SIZE,
+    CALLED,
     CHARS,
     CW,
     D_LABEL,
@@ -66,7 +67,7 @@ from .layout import (
     X_BYTES,
     X_NEXT,
 )
-from .lexemes import first_word_from, follow, key_byte, matched, word_byte
+from .lexemes import bit, first_word_from, follow, key_byte, matched, word_byte
 from .rows import in_compared
 
 # classes of bytes that a JSON string does not hold as they are
@@ -89,7 +90,9 @@ def next_bytes_of(P, A, C, first, last, after):
             continue
         if P[node] == K_FRAME:
             ends = P[state + S_FLAGS] & FLAG_FINAL != 0
-            if not add_first_bytes(P, A, A_NEXT, node, state, C[row + REGS]):
+            if C[row + CALLED] != 0:
+                add_edge_bytes(P, A, A_NEXT, state)
+            elif not add_first_bytes(P, A, A_NEXT, node, state, C[row + REGS]):
                 return False
         elif P[node + L_SKIN] != SKIN_RAW:
             if state >= 0 or C[row + ESC] != 0:
@@ -138,6 +141,16 @@ def next_of_words(P, A, C, T, row, end):
     return C[row + ESC] == 0
 
 
+@kernel("A i -> i")
+def classes_of(A, place):
+    """The classes of the bytes in the 8 ints at `place`."""
+    found = 0
+    for byte in range(256):
+        if bit(A, place, byte) != 0:
+            found |= 1 << int(CLASS_OF[byte]) if byte < 128 else BEYOND_ASCII | BEYOND_ASCII << 1
+    return found
+
+
 @kernel("A i i -> v")
 def add_byte(A, place, byte):
     value = 1 << (byte & 31)
@@ -158,13 +171,7 @@ def add_word_bytes(P, A, place, C, row):
 @kernel("P A i i i i -> b")
 def add_first_bytes(P, A, place, node, state, regs):
     """Add to the 8 ints at `place` the bytes that a frame can read in a layout state; False where it cannot be told."""
-    if P[state + S_NEWLINES] >= 0:
-        A[place] |= 1 << 9 | 1 << 10 | 1 << 13
-        A[place + 1] |= 1
-    for k in range(P[state + S_EDGES]):
-        byte = P[state + S_EDGE_LIST + 2 * k]
-        if byte < SYMBOL:
-            add_byte(A, place, byte)
+    add_edge_bytes(P, A, place, state)
     for k in range(P[state + S_CALLS]):
         call = P[state + S_CALL_LIST] + k * CALL_SIZE
         if P[call + CALL_NULLABLE] != 0:
@@ -177,6 +184,18 @@ def add_first_bytes(P, A, place, node, state, regs):
         else:
             add_first_bytes_of(P, A, place, call_target(P, A, call, node, regs))
     return True
+
+
+@kernel("P A i i -> v")
+def add_edge_bytes(P, A, place, state):
+    """The same without the calls."""
+    if P[state + S_NEWLINES] >= 0:
+        A[place] |= 1 << 9 | 1 << 10 | 1 << 13
+        A[place + 1] |= 1
+    for k in range(P[state + S_EDGES]):
+        byte = P[state + S_EDGE_LIST + 2 * k]
+        if byte < SYMBOL:
+            add_byte(A, place, byte)
 
 
 @kernel("P A i i -> v")
@@ -237,7 +256,7 @@ def alone(P, A, C, row):
     node, state = C[row + NODE], C[row + STATE]
     if node == DONE or P[node] == K_FRAME or P[node + L_SKIN] != SKIN_RAW or P[node + L_SHAPE] >= 0:
         return False
-    if state < 0 or C[row + LO] < C[row + HI] or P[P_COMPARES] != 0:
+    if state < 0 or C[row + LO] < C[row + HI] or P[node + L_COUNTED] == REMAINDER or P[P_COMPARES] != 0:
         return False
     for k in range(8):
         A[A_NEXT + k] = 0
@@ -249,8 +268,6 @@ def stays(P, C, row):
     """Whether a lexeme's configuration that reads a loop and nothing else stays as it is for all that matters."""
     node = C[row + NODE]
     if C[row + LO] < C[row + HI]:
-        return False
-    if P[node + L_COUNTED] == REMAINDER:
         return False
     return P[node + L_COUNTED] == UNCOUNTED or (C[row + CHARS] >= P[node + L_MIN] and P[node + L_MAX] < 0)
 

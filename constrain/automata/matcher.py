@@ -3,28 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._arguments import an_instance, flag, integer, integers, shown, text_bytes, token_id_of
+from .._arguments import an_instance, flag, integer, integers, text_bytes, token_id_of
 from .._errors import ArgumentError, LimitError, VocabularyError
 from ..vocabulary import TEXT_BYTES
 from . import kernels
 from . import layout as at
 from .compiled import Grammar
 from .index import address_of, index_of, point
-from .reading import H_SIZE
 from .ready import make_ready_mask
 from .stepper import Stepper
-from .walks import W_SIZE
 
 __all__ = ["Matcher", "fill_next_token_bitmasks", "mask_array"]
 
 NOT_RELEASED = -1
 _MOST_VERDICTS = 1 << 15  # more than one mask asks for
 _MOST_INTS = 1 << 28  # arrays of one matcher never grow beyond 1 GiB
+_ARENA = 3072  # ints of frames and registers at first
+_CONFIGS, _STEPS, _TEXT = 128, 64, 2048  # and configurations, steps, bytes
+_FOREVER = 1 << 40  # more steps than there are
+_GUARD = 1  # bytes before the text, which are no blank
 
 
 class Matcher(Stepper):
@@ -44,7 +47,7 @@ class Matcher(Stepper):
         if stop_token_ids is not None:
             stops = tuple(dict.fromkeys(integers(stop_token_ids, "stop_token_ids", 0, vocabulary.size - 1)))
         self.grammar = grammar
-        self.vocabulary = vocabulary
+        self.vocabulary, self._size = vocabulary, vocabulary.size
         self.max_rollback = max_rollback
         self.stop_token_ids: tuple[int, ...] = tuple(stops)
         self._stop_set = frozenset(stops)
@@ -53,16 +56,16 @@ class Matcher(Stepper):
         self._index = index_of(vocabulary)
         self._lacks_bytes = not TEXT_BYTES.isdisjoint(vocabulary.missing_bytes)
         self._heap = grammar.program.heap
-        self._arena: NDArray[np.int32] = np.zeros(1 << 16, np.int32)  # pages are taken when they are first written
-        self._configs: NDArray[np.int32] = np.zeros(128 * at.CW, np.int32)
-        self._text: NDArray[np.uint8] = np.zeros(1024, np.uint8)
-        self._history: NDArray[np.int32] = np.zeros(128 * H_SIZE, np.int32)
-        self._walk: NDArray[np.int32] = np.zeros((vocabulary.trie.depth + 2) * W_SIZE, np.int32)
+        self._arena: NDArray[np.int32] = np.zeros(at.ARENA + _ARENA, np.int32)
+        self._configs: NDArray[np.int32] = np.zeros(_CONFIGS * at.CW, np.int32)
+        self._text: NDArray[np.uint8] = np.zeros(_TEXT, np.uint8)
+        self._history: NDArray[np.int32] = np.zeros(_STEPS * at.H_SIZE, np.int32)
         self._desc: NDArray[np.int64] = np.zeros(at.E_SIZE, np.int64)
         self._verdicts: dict[int, bool] = {}
         self._verdict_table: NDArray[np.int64] = np.zeros(64, np.int64)
-        self._narrowed: NDArray[np.int64] = np.zeros(0, np.int64)
         self._checked: object = None
+        # so many steps more than can be taken back are kept, so that dropping them costs little a step
+        self._spare = 64 + min((max_rollback or 0) // 8, 192)
         self._describe()
         self.reset()
 
@@ -70,10 +73,13 @@ class Matcher(Stepper):
         """Back to the start of the output."""
         arena = self._arena
         arena[: at.A_SCRATCH] = 0
-        arena[at.A_SETS : at.ARENA] = 0
+        arena[at.A_NEXT : at.ARENA] = 0
         arena[at.A_TOP] = at.ARENA
         arena[at.A_WHOLE_KEYS] = self._index.whole_keys
+        self._use_buffers()
         self._describe_tables()
+        self._compacted = self._reached = 0
+        self._desc[at.E_LENDS] = 0
         self._configs[: at.CW] = 0
         self._configs[[at.NODE, at.STATE]] = self.grammar.program.entry
         self._configs[[at.REGS, at.PARENT, at.TEXT]] = -1
@@ -85,12 +91,8 @@ class Matcher(Stepper):
         """An independent copy in the same state."""
         other = object.__new__(type(self))
         other.__dict__.update(self.__dict__)
-        for name in ("_configs", "_text", "_history", "_walk", "_desc", "_verdicts", "_verdict_table"):
+        for name in ("_arena", "_configs", "_text", "_history", "_desc", "_verdicts", "_verdict_table"):
             setattr(other, name, getattr(self, name).copy())
-        used = int(self._arena[at.A_TOP])
-        other._arena = np.zeros(len(self._arena), np.int32)  # what is not written yet takes no memory
-        other._arena[:used] = self._arena[:used]
-        other._narrowed = np.zeros(len(self._narrowed), np.int64)
         other._checked = None
         other._describe()
         return other
@@ -127,22 +129,25 @@ class Matcher(Stepper):
         Raises VocabularyError when the vocabulary lacks the bytes to go on (never with one that has all 256 bytes).
         """
         if bitmask is not self._checked:
-            mask_array(bitmask, self._index.words)
-            if isinstance(bitmask, np.ndarray):
-                self._checked = bitmask
-        array = bitmask if type(bitmask) is np.ndarray else mask_array(bitmask, self._index.words)
-        if type(row) is not int or not 0 <= row < len(array):
-            row = integer(row, "row", 0, len(array) - 1)
+            self._use_bitmask(bitmask)
+        if type(row) is not int or not 0 <= row < self._rows:
+            row = integer(row, "row", 0, self._rows - 1)
         if self._free != NOT_RELEASED:
-            array[row] = -1
+            self._masks[row] = -1
             return False
-        status = kernels.fill(self._desc, array, row)
+        status = kernels.fill(self._desc, self._masks, row)
         while status != at.OK:
             self._provide(status)
-            status = kernels.fill(self._desc, array, row)
+            status = kernels.fill(self._desc, self._masks, row)
         if self._lacks_bytes:
-            self._check_alive(array[row])
+            self._check_alive(self._masks[row])
         return True
+
+    def _use_bitmask(self, bitmask: Any) -> None:
+        """Check an array for masks; what is numpy's own need not be checked again."""
+        self._masks = mask_array(bitmask, self._index.words)
+        self._rows = len(self._masks)
+        self._checked = bitmask if type(bitmask) is np.ndarray else None
 
     def allows(self, token_id: int) -> bool:
         """Whether `token_id` may come next, without a whole mask."""
@@ -162,7 +167,16 @@ class Matcher(Stepper):
     def accept_token(self, token_id: int) -> bool:
         """Take one token. False: it is not allowed, and nothing has changed."""
         token = token_id if type(token_id) is int else token_id_of(token_id)
-        if not 0 <= token < self.vocabulary.size or self.is_terminated():
+        if not 0 <= token < self._size:
+            return False
+        if token in self._stop_set or self._free != NOT_RELEASED:
+            return self._accept_at_the_margin(token)
+        status = kernels.operate(self._desc, kernels.ACCEPT, token, 1)
+        return status == at.OK or (status != at.REFUSED and self._accept_after(status, token, True))
+
+    def _accept_at_the_margin(self, token: int) -> bool:
+        """Take a stop token, or any where nothing is constrained."""
+        if self.is_terminated():
             return False
         if token in self._stop_set and (self._free != NOT_RELEASED or self.is_accepting()):
             self._desc[at.E_ENDED] = 1
@@ -201,6 +215,9 @@ class Matcher(Stepper):
         if self._free != NOT_RELEASED:
             self._free += 1
             return True
+        return self._take_bytes(data)
+
+    def _take_bytes(self, data: bytes) -> bool:
         array = np.frombuffer(data, np.uint8).copy()
         while True:
             self._desc[at.E_DATA : at.E_DATA + 2] = address_of(array), len(array)
@@ -211,17 +228,9 @@ class Matcher(Stepper):
                 return False
             self._provide(status, len(array))
 
-    def rollback(self, count: int = 1) -> None:
-        """Take back the last `count` steps. ValueError when there are fewer, or more than max_rollback are asked for."""
-        available = self.steps if self.max_rollback is None else min(self.steps, self.max_rollback)
-        count = integer(count, "count")
-        if not 0 <= count <= available:
-            raise ArgumentError(f"cannot roll back {shown(count)} steps: {available} are available")
-        self._undo(count)
-
     @property
     def steps(self) -> int:
-        """Steps taken since the start that are still kept."""
+        """Steps taken since the start."""
         return int(self._arena[at.A_TOKENS]) + max(self._free, 0) + int(self._desc[at.E_ENDED])
 
     def is_accepting(self) -> bool:
@@ -279,13 +288,15 @@ class Matcher(Stepper):
     # Arrays ------------------------------------------------------------------------------------------------------------
 
     def _accept(self, token: int, commit: bool) -> bool:
-        while True:
-            status = kernels.operate(self._desc, kernels.ACCEPT, token, commit)
-            if status == at.OK:
-                return True
-            if status == at.REFUSED:
-                return False
+        status = kernels.operate(self._desc, kernels.ACCEPT, token, commit)
+        return status == at.OK or (status != at.REFUSED and self._accept_after(status, token, commit))
+
+    def _accept_after(self, status: int, token: int, commit: bool) -> bool:
+        """Take a token when the kernel was given what it asked for."""
+        while status not in (at.OK, at.REFUSED):
             self._provide(status, self.vocabulary.trie.depth)
+            status = kernels.operate(self._desc, kernels.ACCEPT, token, commit)
+        return status == at.OK
 
     def _undo(self, count: int) -> None:
         if count and self._desc[at.E_ENDED]:
@@ -296,18 +307,42 @@ class Matcher(Stepper):
             count -= released
             self._free = self._free - released or NOT_RELEASED
         if count:
-            kernels.operate(self._desc, kernels.UNDO, count, 0)
+            self._take_back(count)
+
+    def _take_back(self, count: int) -> None:
+        """Take back steps of the automaton. Where the state is not kept, it is read again from the last one that is."""
+        arena, history = self._arena, self._history
+        tokens, dropped, cut = (int(arena[place]) for place in (at.A_TOKENS, at.A_DROPPED, at.A_CUT))
+        row = (tokens - count - dropped) * at.H_SIZE
+        start = row
+        while history[start + at.H_BEGIN] < 0:
+            start -= at.H_SIZE
+        ends = history[start + at.H_POS : row + at.H_SIZE : at.H_SIZE].tolist()
+        ends[-1] = ends[-1] if ends[-1] >= 0 else -1 - ends[-1]
+        parts = [self._text[i - cut + _GUARD : j - cut + _GUARD].tobytes() for i, j in pairwise(ends)]
+        kernels.operate(self._desc, kernels.UNDO, count + len(parts), 0)
+        for part in parts:
+            self._take_bytes(part)
+
+    def _kept(self, most: int) -> int:
+        arena = self._arena
+        return min(most, int(arena[at.A_TOKENS] - arena[at.A_DROPPED]) + max(self._free, 0) + int(self._desc[at.E_ENDED]))
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of its arrays."""
+        return sum(array.nbytes for array in (*self._arrays, self._desc, self._verdict_table))
+
+    def _hold(self, on: bool) -> None:
+        self._desc[at.E_ROLLBACK] = _FOREVER if on or self.max_rollback is None else min(self.max_rollback, _FOREVER)
 
     def _provide(self, status: int, text: int = 0) -> None:
         """Give a kernel what it asked for by its status."""
         if status == at.NEED_NODES:
             needed = self._arena[at.A_NEEDED : at.A_NEEDED + self._arena[at.A_NEED]].tolist()
             self.grammar.build(needed)
-            program = self.grammar.program
-            if self._heap is not program.heap:
+            if self._heap is not self.grammar.program.heap:
                 self._use_heap()
-            if program.diagrams and not len(self._narrowed):
-                self._describe_tables()
             return
         if status == at.NEED_MASK:
             make_ready_mask(self)
@@ -324,22 +359,70 @@ class Matcher(Stepper):
             return
         if status == at.TOO_MANY_THREADS:
             raise LimitError("max_threads", self.grammar.limits.max_threads, "parallel readings of the output so far")
+        if status == at.NEED_WORKSPACE:
+            self._index.workspaces.add()
+            return
+        if status == at.AGAIN:
+            return
+        self._make_room(status, text)
+
+    def _make_room(self, status: int, text: int) -> None:
+        """Make room in the array that is full: drop what is not needed any more, and where that is little let it grow."""
+        arena = self._arena
+        before = self._arrays
+        old = int(arena[at.A_TOKENS]) - at.RECENT - int(arena[at.A_THINNED])
+        dropped = max(int(arena[at.A_FLOOR] - arena[at.A_DROPPED]), old) >= self._spare
+        if dropped:
+            kernels.operate(self._desc, kernels.DROP, 0, 0)
+        text += self.vocabulary.trie.depth + 8 + _GUARD
+        short = self._text_used + text > len(self._text)
+        compacted = (short or status == at.NEED_ARENA) and self._compact()
         if status == at.NEED_ARENA:
-            self._arena = _grown(self._arena, len(self._arena) + 1)
+            rows, used = len(arena) - at.ARENA, int(arena[at.A_TOP]) - at.ARENA
+            wanted = 2 * used + _ARENA // 3 if compacted else max(2 * used, 3 * rows // 2) + 1
+            self._arena = _grown(arena, at.ARENA + wanted, 0)
         elif status == at.NEED_CONFIGS:
-            self._configs = _grown(self._configs, len(self._configs) + 1)
-        elif status == at.NEED_TEXT:
-            used = int(self._arena[at.A_POS])
-            self._text = _grown(self._text, used + text + self.vocabulary.trie.depth + 8)
-            self._history = _grown(self._history, (int(self._arena[at.A_TOKENS]) + 2) * H_SIZE)
-            self._configs = _grown(self._configs, (int(self._arena[at.A_END]) + 2) * at.CW)
-        self._use_buffers()
+            rows = int(arena[at.A_END]) * at.CW
+            if not dropped or 2 * rows > len(self._configs):
+                self._configs = _grown(self._configs, len(self._configs) + 1)
+        else:
+            used = self._text_used
+            self._text = _grown(self._text, used + used // 4 * compacted + text)
+            steps = int(arena[at.A_TOKENS] - arena[at.A_DROPPED]) + 1
+            most = _FOREVER if self.max_rollback is None else self.max_rollback + self._spare
+            self._history = _grown(self._history, steps * at.H_SIZE, most * at.H_SIZE)
+            self._configs = _grown(self._configs, (int(arena[at.A_END]) + 2) * at.CW)
+        if any(array is not other for array, other in zip(self._arrays, before, strict=True)):
+            self._use_buffers()
+
+    @property
+    def _arrays(self) -> tuple[NDArray[Any], ...]:
+        """What grows with the output."""
+        return self._arena, self._configs, self._text, self._history
+
+    @property
+    def _text_used(self) -> int:
+        return int(self._arena[at.A_POS] - self._arena[at.A_CUT])
+
+    def _compact(self) -> bool:
+        """Keep of the arena and of the text only what is still referred to, if steps were dropped since that was done."""
+        arena = self._arena
+        dropped = int(arena[at.A_DROPPED]) + int(arena[at.A_THINNED])
+        if dropped == self._compacted:
+            return False
+        buffer = self._index.workspaces.take_buffer(int(arena[at.A_TOP]) - at.ARENA)
+        point(self._desc, at.E_OUT, buffer)
+        kernels.operate(self._desc, kernels.COMPACT, 0, 0)
+        self._index.workspaces.keep_buffer(buffer)
+        self._compacted, self._desc[at.E_LENDS] = dropped, 0
+        return True
 
     def _ask(self) -> None:
         """Answer a kernel's question whether the items of an array can end as they must."""
         frame, start, stop, *wide = self._arena[at.A_ASKED : at.A_ASKED + 5].tolist()
         state, begun = self._arena[at.A_ASKED_STATE : at.A_ASKED_STATE + 2].tolist()
-        text = self._text[start:stop].tobytes()
+        cut = int(self._arena[at.A_CUT]) - _GUARD
+        text = self._text[start - cut : stop - cut].tobytes()
         if len(self._verdicts) >= _MOST_VERDICTS:
             self._verdicts.clear()
             self._verdict_table[:] = 0
@@ -384,6 +467,8 @@ class Matcher(Stepper):
             (at.E_SYMBOLS, self._symbols),
         ):
             point(desc, place, array)
+        self._hold(False)
+        desc[at.E_SPARE] = self._spare
         desc[at.E_THREADS] = self.grammar.limits.max_threads
         desc[at.E_ADVANCE], desc[at.E_OPERATE] = kernels.ADVANCE, kernels.OPERATE
         desc[at.E_SELF] = self._address = address_of(desc)
@@ -398,15 +483,17 @@ class Matcher(Stepper):
         point(self._desc, at.E_PROGRAM, self._heap)
 
     def _use_buffers(self) -> None:
-        """Write the addresses of the matcher's own arrays, which may have grown."""
-        for place, array in (
-            (at.E_ARENA, self._arena),
-            (at.E_CONFIGS, self._configs),
-            (at.E_TEXT, self._text),
-            (at.E_HISTORY, self._history),
-            (at.E_WALK, self._walk),
+        """Write the addresses of the matcher's own arrays, which may have grown: of what is numbered from the start, where
+        number 0 would be."""
+        arena, desc = self._arena, self._desc
+        point(desc, at.E_ARENA, arena)
+        point(desc, at.E_CONFIGS, self._configs)
+        for place, array, dropped in (
+            (at.E_HISTORY, self._history, int(arena[at.A_DROPPED]) * at.H_SIZE),
+            (at.E_TEXT, self._text, int(arena[at.A_CUT]) - _GUARD),
         ):
-            point(self._desc, place, array)
+            desc[place] = address_of(array) - dropped * array.itemsize
+            desc[place + 1] = array.size + dropped
 
     def _use_cache(self) -> None:
         """Look into the newest cache of masks, and the one before it."""
@@ -417,13 +504,9 @@ class Matcher(Stepper):
             self._desc[at.E_TABLE + place : at.E_TABLE + place + 8] = cache.descriptor
 
     def _describe_tables(self) -> None:
-        """Say where answers about arrays that compare their items, and of diagrams, are."""
-        arena = self._arena
-        if self.grammar.program.diagrams and not len(self._narrowed):
-            self._narrowed = np.zeros(at.NARROWED_SIZE, np.int64)
-        for place, table in ((at.A_VERDICTS, self._verdict_table), (at.A_NARROWED, self._narrowed)):
-            address = address_of(table)
-            arena[place : place + 3] = address & 0x7FFFFFFF, address >> 31, len(table)
+        """Say where answers about arrays that compare their items are."""
+        arena, address = self._arena, address_of(self._verdict_table)
+        arena[at.A_VERDICTS : at.A_VERDICTS + 3] = address & 0x7FFFFFFF, address >> 31, len(self._verdict_table)
 
 
 def mask_array(bitmask: Any, words: int) -> NDArray[np.int32]:
@@ -456,11 +539,11 @@ def _enter(table: NDArray[np.int64], answers: dict[int, bool]) -> None:
         table[slot : slot + 2] = key, answer
 
 
-def _grown(array: NDArray[Any], least: int) -> NDArray[Any]:
-    """The array with room for `least` elements, doubled if it has not."""
+def _grown(array: NDArray[Any], least: int, most: int = _FOREVER) -> NDArray[Any]:
+    """The array with room for `least` elements, if it has not: twice as long, but to `most` where that is enough."""
     if len(array) >= least:
         return array
-    size = max(2 * len(array), least)
+    size = max(min(2 * len(array), most), least)
     if size > _MOST_INTS:
         raise LimitError("matcher memory", _MOST_INTS, "ints in one matcher's arrays")
     grown = np.zeros(size, array.dtype)

@@ -79,7 +79,6 @@ class Oracle:
         """Threads after the longest viable prefix of `data`, and its length."""
         threads = self.start()
         for i, byte in enumerate(data):
-            check_time()
             following = self.advance(threads, byte)
             if not following:
                 return threads, i
@@ -92,6 +91,7 @@ class Oracle:
 
     def advance(self, threads: Iterable[Thread], byte: int) -> list[Thread]:
         """Every way to read one more byte or symbol; equal threads are merged."""
+        check_time()
         ready = (u for thread in threads for u in self.closure(thread))
         data = bytes([byte & 255])
         read = dict.fromkeys(_recorded(t, data) for u in ready for t in self._consume(u, byte))

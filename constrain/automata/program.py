@@ -48,38 +48,40 @@ _numbers = count(1)
 WIDE = 48  # states that go on with at least so many bytes deserve a ready mask
 MANY_WORDS = 1 << 24  # word counts saturate here
 _MOST_COMPARED = 1024
+_QUOTE = ord('"')
 SPACES = 1 << 0x20 | 1 << 0x09 | 1 << 0x0A | 1 << 0x0D
 
 
 class Program:
     """The encoded grammar. `heap` is the array for the kernels."""
 
-    def __init__(self, limits: Limits, mask_slot: Callable[[DFA, int], int]) -> None:
+    def __init__(self, limits: Limits, mask_slot: Callable[[DFA, int, Skin], int], key_starts: frozenset[bytes]) -> None:
+        """key_starts: what stands in some token behind a comma and a quote; b"" where one spells a whole key."""
         self.heap: NDArray[np.int32] = np.zeros(4096, np.int32)
         self.limits = limits
         self.number = next(_numbers)
         """Tells the grammars of a process apart, in the keys of cached masks."""
         self.entry = 0, 0
         """(frame, state) of the first configuration: a frame that calls the root node and ends."""
-        self._mask_slot = mask_slot
-        self._top = 1
+        self._mask_slot, self._key_starts = mask_slot, key_starts
+        self._top = 2
         self._stubs: list[Node] = []
         self._nodes: dict[int, int] = {}
         self._stub_addresses: dict[int, int] = {}
         self._keep: list[object] = []  # objects whose id() is a key below must stay alive
-        self._dfas: dict[tuple[int, bool], int] = {}
+        self._dfas: dict[tuple[int, bool, Skin], int] = {}
         self._layouts: dict[int, int] = {}
         self._classes: dict[bytes, int] = {}
         self._first: dict[int, int] = {}
         self.comparing: dict[int, Frame] = {}
         """Arrays that compare items, by their addresses."""
-        self.diagrams = 0
-        """How many decision diagrams are encoded."""
         self.state_numbers: dict[int, int] = {}
         """Of states of layouts, by their addresses."""
-        self.dfa_states: dict[int, tuple[DFA, int]] = {}
+        self.dfa_states: dict[int, tuple[DFA, int, Skin]] = {}
+        """States that have ready masks, by their addresses."""
         self.probe = self._lexeme(Lexeme(skin=Skin.JSON_STRING), -1)
         """A JSON string lexeme of no language of its own: a row of it may stand in any state of any automaton."""
+        self.raw_probe = self._lexeme(Lexeme(), -1)
 
     def begin(self, root: Node) -> None:
         """Encode the frame that calls the root."""
@@ -97,7 +99,7 @@ class Program:
                 self.build(address)
                 built += 1
 
-    def another(self, limits: Limits, mask_slot: Callable[[DFA, int], int]) -> Program:
+    def another(self, limits: Limits, mask_slot: Callable[[DFA, int, Skin], int]) -> Program:
         """A copy of this one, to be gone on with."""
         other = object.__new__(Program)
         for name, value in self.__dict__.items():
@@ -165,7 +167,7 @@ class Program:
             int(node.skin),
             len(node.words),
             *self._words(node.words),
-            self._dfa(node.dfa, count_words=shape >= 0),
+            self._dfa(node.dfa, node.skin, count_words=shape >= 0),
             least,
             most,
             counted,
@@ -227,18 +229,32 @@ class Program:
                 -1 if shape.rank is None else self._put(shape.rank),
                 -1 if shape.rank is None else self._put(by_rank),
                 self._put(self._stubs_of(shape.extra_values)),
-                self._dfa(extra, count_words=True),
+                self._dfa(extra, shape.skin, count_words=True),
                 len(shape.extra_values),
                 -1 if shape.diagram is None else self._diagram(shape, shape.diagram),
                 self._put(_bits(shape.endless or [False] * n)),
                 labels,
                 (n + 31) // 32 + (0 if shape.diagram is None else len(shape.diagram.keys) + 1),
+                int(self._is_seen(shape)),
             ],
         )
         return address
 
+    def _is_seen(self, shape: ObjectShape) -> bool:
+        """Whether a token that begins before a comma may tell which keys can follow it, beyond whether any can."""
+        if shape.diagram is not None or shape.skin is not Skin.JSON_STRING:
+            return True
+        extra = self._dfa(shape.extra, shape.skin, count_words=True)
+        if shape.extra is not None and extra >= 0:
+            size = self.dfa_record(shape.extra)
+            if (self.heap[extra + at.D_WORDS : extra + shape.extra.n_states * size : size] >= 0).any():
+                return True  # additional keys may be used up
+            if b"" in self._key_starts:
+                return True  # one may have been written
+        return any(key[:1] in self._key_starts for key in shape.keys)
+
     def _diagram(self, shape: ObjectShape, diagram: Diagram) -> int:
-        self.diagrams += 1
+        self.heap[at.P_NARROWS] = 1
         sizes = [1] if not diagram.levels else [len(nodes) for nodes in diagram.levels]
         first = list(accumulate(sizes, initial=0))
         if not diagram.levels:
@@ -316,11 +332,12 @@ class Program:
         places = [self._reserve(size) for size in sizes]
         self._layouts[id(layout)] = places[0]
         self.state_numbers.update((place, number) for number, place in enumerate(places))
-        for place, state in zip(places, layout.states, strict=True):
-            self._write(place, self._layout_state(state, places, layout))
+        flags = _member_flags(layout)
+        for number, (place, state) in enumerate(zip(places, layout.states, strict=True)):
+            self._write(place, self._layout_state(state, places, layout, flags.get(number, 0)))
         return places[0]
 
-    def _layout_state(self, state: LayoutState, places: Sequence[int], layout: Layout) -> list[int]:
+    def _layout_state(self, state: LayoutState, places: Sequence[int], layout: Layout, flags: int) -> list[int]:
         closed = state.final and not state.edges and not state.calls and state.space is None
         space = state.space
         calls: list[int] = []
@@ -332,7 +349,7 @@ class Program:
             calls += [int(call.select), places[call.returns], target, int(empty), equal]
         return [
             int(state.guard),
-            at.FLAG_FINAL * state.final + at.FLAG_CLOSED * closed,
+            at.FLAG_FINAL * state.final + at.FLAG_CLOSED * closed + flags,
             *((-1, 0, 0) if space is None else (space.newlines, space.base, space.per_level)),
             len(state.calls),
             self._put(calls),
@@ -357,25 +374,30 @@ class Program:
                 record += [digits, *_halves(first % remainders.modulus), *_halves(more)]
             runs.append(self._put(record))
         numbers = [half for other in remainders.others for half in _halves(other)]
-        width = at.D_NEXT + dfa.table.shape[1]
+        width = self.dfa_record(dfa)
         head = [*_halves(remainders.modulus), *_halves(remainders.step), width, len(remainders.others), self._put(runs)]
         return self._put([*head, *numbers])
 
-    def _dfa(self, dfa: DFA | None, *, count_words: bool = False) -> int:
+    def _dfa(self, dfa: DFA | None, skin: Skin, *, count_words: bool = False) -> int:
         """Address of the start state, -1 for none. Word counts are kept only where words can be used up: for keys."""
         if dfa is None or dfa.is_empty:
             return -1
-        key = id(dfa), count_words and dfa.name != "string"
+        key = id(dfa), count_words and dfa.name != "string", skin
         found = self._dfas.get(key)
         if found is None:
             self._keep.append(dfa)
-            found = self._dfas[key] = self._encode_dfa(dfa, key[1])
+            found = self._dfas[key] = self._encode_dfa(dfa, key[1], skin)
         return found
 
-    def _encode_dfa(self, dfa: DFA, count_words: bool) -> int:
-        n, width = dfa.table.shape
+    @staticmethod
+    def dfa_record(dfa: DFA) -> int:
+        """Ints that a state of the automaton takes."""
+        return at.D_NEXT + dfa.table.shape[1]
+
+    def _encode_dfa(self, dfa: DFA, count_words: bool, skin: Skin) -> int:
+        n = dfa.n_states
         least, most = dfa.char_bounds
-        record = at.D_NEXT + width
+        record = self.dfa_record(dfa)
         classes_key = dfa.classes.tobytes()
         classes = self._classes.get(classes_key)
         if classes is None:
@@ -392,7 +414,7 @@ class Program:
         rows[:, at.D_MASK] = -1
         free, accepted = _free_states(dfa)
         for state in np.flatnonzero(wide).tolist():
-            shared = (ANY_STRING, free[state]) if state in free else (dfa, state)
+            shared = (ANY_STRING, free[state], skin) if state in free else (dfa, state, skin)
             if state in accepted:
                 rows[state, at.D_WORDS] = at.D_EVERYTHING
             rows[state, at.D_MASK] = self._mask_slot(*shared)
@@ -449,8 +471,8 @@ def first_bytes(node: Node, _open: frozenset[int] = frozenset()) -> int:
             return 1 << ord('"')
         bits = _byte_set({word[0] for word in node.words if word})
         if node.dfa is not None and not node.dfa.is_empty:
-            alive = np.flatnonzero(node.dfa.table[0][node.dfa.classes] >= 0)
-            bits |= _byte_set(alive.tolist())
+            alive = node.dfa.table[0][node.dfa.classes] >= 0
+            bits |= int.from_bytes(np.packbits(alive, bitorder="little").tobytes(), "little")
         return bits
     if id(node) in _open:
         return 0
@@ -466,6 +488,21 @@ def first_bytes(node: Node, _open: frozenset[int] = frozenset()) -> int:
     for call in state.calls:
         bits |= ANY_INPUT if call.node is None or nullable(call.node) else first_bytes(call.node, inside)
     return bits
+
+
+def _member_flags(layout: Layout) -> dict[int, int]:
+    """Flags of the states around the values of members (layout.py)."""
+    states = layout.states
+    if any(byte == _QUOTE for state in states for byte, _ in state.edges):
+        return {}  # what begins with a quote need not be a key
+    values = {n for n, state in enumerate(states) if state.calls and all(c.select is Select.VALUE for c in state.calls)}
+    ended = {call.returns for n in values for call in states[n].calls}
+    flags = {n: at.FLAG_SETTLED for n in ended if not states[n].calls}
+    for n, state in enumerate(states):
+        before = n not in flags and not state.calls and state.edges and values.issuperset(t for _, t in state.edges)
+        if n in values or before:
+            flags[n] = at.FLAG_VALUED
+    return flags
 
 
 def _byte_set(members: Iterable[int]) -> int:

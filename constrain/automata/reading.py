@@ -6,22 +6,33 @@ All take the matcher's descriptor (layout.py).
 from __future__ import annotations
 
 from ._kernel import kernel
+from .compaction import drop, position_of
 from .layout import (
     A_BEGIN,
+    A_DROPPED,
     A_END,
+    A_FLOOR,
     A_NEED,
     A_OUT,
     A_POS,
     A_STATUS,
+    A_THINNED,
     A_TOKENS,
     A_TOP,
     CW,
     E_ARENA,
     E_CONFIGS,
     E_HISTORY,
+    E_ROLLBACK,
+    E_SPARE,
     E_SYMBOLS,
     E_TEXT,
     END,
+    H_BEGIN,
+    H_END,
+    H_POS,
+    H_SIZE,
+    H_TOP,
     NEED_NODES,
     NEED_TEXT,
     OK,
@@ -30,9 +41,6 @@ from .layout import (
 )
 from .steps import advance
 from .views import ints, octets
-
-# A row of the history: configurations from .. to, arena top and text length before the token
-H_BEGIN, H_END, H_TOP, H_POS, H_SIZE = 0, 1, 2, 3, 4
 
 
 @kernel("O i -> v")
@@ -78,33 +86,39 @@ def read_input(desc, data, start, stop, token):
 @kernel("O T i i i b -> i")
 def accept_input(desc, data, start, stop, token, commit):
     """Read input (see read_input) as one step of the history; with `commit` false only find out. Returns a status."""
-    A, C, H = ints(desc, E_ARENA), ints(desc, E_CONFIGS), ints(desc, E_HISTORY)
+    A = ints(desc, E_ARENA)
     top, h = A[A_TOP], A[A_TOKENS] * H_SIZE
-    if h + H_SIZE > len(H):
-        return NEED_TEXT
+    if h + H_SIZE > desc[E_HISTORY + 1]:
+        if A[A_FLOOR] - A[A_DROPPED] < desc[E_SPARE]:
+            return NEED_TEXT
+        drop(desc)
+    C, H = ints(desc, E_CONFIGS), ints(desc, E_HISTORY)
     status, first, last = read_input(desc, data, start, stop, token)
     if status != OK or not commit:
         settle(desc, top)
         return status
     begin = A[A_END]
-    H[h + H_BEGIN], H[h + H_END], H[h + H_TOP], H[h + H_POS] = A[A_BEGIN], begin, top, A[A_POS]
+    H[h + H_BEGIN], H[h + H_END], H[h + H_TOP] = A[A_BEGIN], begin, top
+    H[h + H_POS] = A[A_POS] if token < 0 else -1 - A[A_POS]
     if first != begin:
         for k in range((last - first) * CW):
             C[begin * CW + k] = C[first * CW + k]
     A[A_BEGIN], A[A_END], A[A_OUT] = begin, begin + last - first, begin + last - first
     A[A_POS] += stop - start
     A[A_TOKENS] += 1
+    A[A_FLOOR] = max(A[A_FLOOR], A[A_TOKENS] - desc[E_ROLLBACK])
     return OK
 
 
 @kernel("O i -> v")
 def undo(desc, count):
-    """Take back the last `count` steps; they must exist."""
+    """Take back the last `count` steps; they must exist, and the first of them must have its configurations."""
     A, H = ints(desc, E_ARENA), ints(desc, E_HISTORY)
     tokens = A[A_TOKENS] - count
     h = tokens * H_SIZE
-    A[A_BEGIN], A[A_END], A[A_TOP], A[A_POS] = H[h + H_BEGIN], H[h + H_END], H[h + H_TOP], H[h + H_POS]
+    A[A_BEGIN], A[A_END], A[A_TOP], A[A_POS] = H[h + H_BEGIN], H[h + H_END], H[h + H_TOP], position_of(H[h + H_POS])
     A[A_OUT], A[A_TOKENS] = A[A_END], tokens
+    A[A_FLOOR], A[A_THINNED] = min(A[A_FLOOR], tokens), min(A[A_THINNED], tokens)
 
 
 @kernel("O -> b")

@@ -1,4 +1,4 @@
-"""Makes what masks inside JSON strings are put together from (see VocabularyIndex)."""
+"""Makes what masks inside strings and other lexemes are put together from (see VocabularyIndex)."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from ..languages.dfa import DFA
 from ..languages.operations import ANY_STRING
 from ..vocabulary import Vocabulary
 from ..vocabulary.trie import build_trie
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 __all__ = ["make_ready_mask", "prepare"]
 
+_MOST_STATES = 1000
+
 
 def prepare(vocabulary: Vocabulary, index: VocabularyIndex) -> None:
     """Make what every grammar with a free string needs."""
@@ -28,7 +31,7 @@ def prepare(vocabulary: Vocabulary, index: VocabularyIndex) -> None:
     matcher.accept_bytes(b'"')  # encodes the automaton
     state = int(matcher._configs[int(matcher._arena[at.A_BEGIN]) * at.CW + at.STATE])
     _make_tails(vocabulary, index, _ends(matcher, state))
-    index.publish(ANY_STRING, 0, _inside(matcher, state))
+    index.publish(ANY_STRING, 0, Skin.JSON_STRING, _inside(matcher, state))
     _make_lengths(vocabulary, index)
 
 
@@ -36,30 +39,51 @@ def make_ready_mask(matcher: Matcher) -> None:
     """Make the ready mask of the automaton state that the matcher's kernel asked for."""
     state = int(matcher._arena[at.A_WANTED])
     program, index = matcher.grammar.program, matcher._index
-    dfa, number = program.dfa_states[state]
-    slot = index.slot(dfa, number)
+    kind = dfa, number, skin = program.dfa_states[state]
+    slot = index.slot(*kind)
     if slot == WANTED:
-        slot = index.publish(dfa, number, _inside(matcher, state))
+        hub = _hub(dfa)
+        place = state + (hub - number) * program.dfa_record(dfa)
+        if hub != number and index.alike(*kind) is None and program.dfa_states.get(place) == (dfa, hub, skin):
+            index.publish(dfa, hub, skin, _inside(matcher, place))  # most states are like that one
+        slot = index.publish(*kind, _inside(matcher, state))
     with matcher.grammar.lock:
         program.heap[state + at.D_MASK] = slot
 
 
+def _hub(dfa: DFA) -> int:
+    """The state that the most bytes do not leave, of the first ones."""
+    table = dfa.table[:_MOST_STATES]
+    stays = table == np.arange(len(table))[:, None]
+    return int((stays @ np.bincount(dfa.classes, minlength=table.shape[1])).argmax())
+
+
 def _make_lengths(vocabulary: Vocabulary, index: VocabularyIndex) -> None:
-    """Fill `lengths`: all tokens by the characters that they begin inside a string at most."""
+    """Fill `lengths` and `raw_lengths`: all tokens by the characters that they begin at most."""
     tokens = np.sort(index.trie.ids)
-    chars = _characters(vocabulary, tokens)
-    rows: NDArray[np.uint8] = np.zeros((int(chars.max(initial=0)) + 1, index.words * 32), np.uint8)
+    index.lengths, index.raw_lengths = (
+        _by_length(tokens, chars, index.words) for chars in _characters(vocabulary, tokens)
+    )
+
+
+def _by_length(tokens: NDArray[np.int32], chars: NDArray[np.int64], words: int) -> NDArray[np.int32]:
+    rows: NDArray[np.uint8] = np.zeros((int(chars.max(initial=0)) + 1, words * 32), np.uint8)
     rows[chars, tokens] = 1
     packed = np.packbits(rows, axis=1, bitorder="little").view(np.int32)
-    index.lengths = np.bitwise_or.accumulate(packed, axis=0)
+    return np.bitwise_or.accumulate(packed, axis=0)
 
 
 def _inside(matcher: Matcher, state: int) -> NDArray[np.int32]:
-    """Mask of the tokens that a JSON string can read from a state of its automaton without ending."""
-    mask: NDArray[np.int32] = np.zeros(matcher._index.words, np.int32)
-    probe = matcher.grammar.program.probe
+    """Mask of the tokens that a lexeme can read from a state of its automaton without ending."""
+    program, index = matcher.grammar.program, matcher._index
+    kind = program.dfa_states[state]
+    probe = program.probe if kind[2] is Skin.JSON_STRING else program.raw_probe
+    like = index.alike(*kind)
+    mask: NDArray[np.int32] = np.zeros(index.words, np.int32) if like is None else like[0].copy()
+    flags: NDArray[np.uint8] = np.ones(256, np.uint8) if like is None else like[1].astype(np.uint8)
     while True:
         matcher._desc[at.E_OUT : at.E_OUT + 2] = mask.ctypes.data, len(mask)
+        matcher._desc[at.E_DATA : at.E_DATA + 2] = flags.ctypes.data, len(flags)
         status = kernels.operate(matcher._desc, kernels.INSIDE, probe, state)
         if status == at.OK:
             break
@@ -111,15 +135,18 @@ def _depths(end: NDArray[np.int32]) -> list[int]:
     return depths
 
 
-def _characters(vocabulary: Vocabulary, tokens: NDArray[np.int32]) -> NDArray[np.int64]:
-    """Characters that each token begins inside a JSON string, escapes decoded; a token may end inside one."""
+def _characters(
+    vocabulary: Vocabulary, tokens: NDArray[np.int32]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Characters that each token begins inside a JSON string, escapes decoded, and outside; it may end inside one."""
     starts = np.concatenate([[0], np.cumsum(vocabulary.flat & 0xC0 != 0x80)])
-    chars = starts[vocabulary.offsets[tokens + 1]] - starts[vocabulary.offsets[tokens]]
+    raw = (starts[vocabulary.offsets[tokens + 1]] - starts[vocabulary.offsets[tokens]]).astype(np.int64)
+    chars = raw.copy()
     escaped = np.concatenate([[0], np.cumsum(vocabulary.flat == 0x5C)])
     has_escape = escaped[vocabulary.offsets[tokens + 1]] > escaped[vocabulary.offsets[tokens]]
     for i in np.flatnonzero(has_escape).tolist():
         chars[i] = _escaped_characters(vocabulary.token_bytes(int(tokens[i])) or b"")
-    return chars.astype(np.int64)
+    return chars, raw
 
 
 def _escaped_characters(data: bytes) -> int:

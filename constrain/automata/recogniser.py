@@ -69,7 +69,6 @@ class Recogniser:
         """The readings of the longest viable prefix of `data`, and its length."""
         reading = self.start()
         for i, byte in enumerate(data):
-            check_time()
             following = self.advance(reading, byte)
             if following is None:
                 return reading, i
@@ -83,6 +82,7 @@ class Recogniser:
 
     def advance(self, reading: Reading, byte: int) -> Reading | None:
         """The readings after one more byte or symbol, None where there are none."""
+        check_time()
         places, inner, _ = self.closed(reading)
         following = Reading({}, [])
         for called, state in places:

@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
-from .._arguments import integer, integers, is_listing
+from .._arguments import integer, integers, is_listing, shown
 from .._errors import ArgumentError
 
 __all__ = ["Stepper"]
 
 
 class Stepper(ABC):
-    """Runs of tokens, drafts and drafted trees, for a matcher or a session."""
+    """Runs of tokens, drafts and drafted trees, and taking them back, for a matcher or a session."""
+
+    max_rollback: int | None
+    _reached = 0
+    """The most steps that there were before a rollback."""
 
     @property
     @abstractmethod
     def steps(self) -> int:
-        """Steps taken since the start that are still kept."""
+        """Steps taken since the start."""
 
     @abstractmethod
     def fill_next_token_bitmask(self, bitmask: Any, row: int = 0) -> bool:
@@ -31,6 +36,42 @@ class Stepper(ABC):
     @abstractmethod
     def _undo(self, count: int) -> None:
         """Take back steps that there are."""
+
+    @abstractmethod
+    def _hold(self, on: bool) -> None:
+        """Drop no step that can be taken back now, however many are to come, until this is over."""
+
+    def rollback(self, count: int = 1) -> None:
+        """Take back the last `count` steps. ValueError when there are fewer, or more than max_rollback are asked for.
+
+        Steps that lie more than max_rollback before the furthest that was reached may be gone, and then this is a
+        ValueError, too.
+        """
+        steps = self.steps
+        reached = max(steps, self._reached)
+        most = sure = steps
+        if self.max_rollback is not None:
+            most, sure = min(steps, self.max_rollback), self.max_rollback - (reached - steps)
+        count = integer(count, "count")
+        if not 0 <= count <= most or (count > sure and count > self._kept(most)):
+            raise ArgumentError(f"cannot roll back {shown(count)} steps: {self._kept(most)} are available")
+        self._reached = reached
+        self._undo(count)
+
+    @abstractmethod
+    def _kept(self, most: int) -> int:
+        """How many of the last `most` steps can be taken back."""
+
+    @contextmanager
+    def _trial(self) -> Iterator[None]:
+        """Take back all steps that are taken within."""
+        before = self.steps
+        self._hold(True)
+        try:
+            yield
+        finally:
+            self._undo(self.steps - before)
+            self._hold(False)
 
     def accept_tokens(self, token_ids: Iterable[int]) -> int:
         """Take tokens up to the first that is refused; how many were taken."""
@@ -45,12 +86,8 @@ class Stepper(ABC):
 
     def validate_tokens(self, token_ids: Iterable[int]) -> int:
         """How many of the tokens would be accepted in turn; the state does not change."""
-        before, taken = self.steps, 0
-        try:
-            taken = self.accept_tokens(token_ids)
-        finally:
-            self._undo(self.steps - before)
-        return taken
+        with self._trial():
+            return self.accept_tokens(token_ids)
 
     def fill_draft_bitmasks(self, tokens: Sequence[int], bitmask: Any, row: int = 0) -> int:
         """Masks for a drafted continuation: row + i is the mask after the first i tokens.
@@ -58,14 +95,12 @@ class Stepper(ABC):
         Stops at a token that is refused, or -1. Returns the number of rows written; the state does not change.
         """
         row, drafted = integer(row, "row", 0), integers(tokens, "tokens")
-        before, written = self.steps, 0
-        try:
+        written = 0
+        with self._trial():
             for written, token in enumerate([*drafted, -1], start=1):
                 self.fill_next_token_bitmask(bitmask, row + written - 1)
                 if token < 0 or not self.accept_token(token):
                     break
-        finally:
-            self._undo(self.steps - before)
         return written
 
     def fill_tree_bitmasks(
@@ -79,11 +114,8 @@ class Stepper(ABC):
         most = len(drafted) - 1
         below, beside = integers(first_child, "first_child", -1, most), integers(next_sibling, "next_sibling", -1, most)
         _check_tree(len(drafted), below, beside)
-        before = self.steps
-        try:
+        with self._trial():
             self._fill_tree(drafted, below, beside, bitmask, row)
-        finally:
-            self._undo(self.steps - before)
 
     def _fill_tree(
         self, tokens: Sequence[int], first_child: Sequence[int], next_sibling: Sequence[int], bitmask: Any, row: int

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from ._kernel import kernel
 from .content import is_content, read_content
-from .frames import enter, read_frame
+from .frames import call_ahead, enter, read_frame
 from .layout import (
     A_CURRENT,
     A_OUT,
@@ -21,6 +21,7 @@ from .layout import (
     A_STEP,
     A_WORK,
     ASK,
+    CALL,
     CALL_NULLABLE,
     CALL_RETURNS,
     CALL_SELECT,
@@ -44,7 +45,10 @@ from .layout import (
     L_SKIN,
     LEAVE,
     LEVEL,
+    NEED_CONFIGS,
     NODE,
+    OK,
+    P_COMPARES,
     PARENT,
     READ,
     REGS,
@@ -69,6 +73,8 @@ from .lexemes import (
 from .rows import emit, hand_back, leave, merge, push_return, push_scratch, set_row
 from .uniqueness import keep_possible
 from .views import call_native, ints, octets, view_i64
+
+MOST_AHEAD = 12  # configurations that calls are made to ahead
 
 
 @kernel("P A C T i i i -> v")
@@ -195,6 +201,27 @@ def let_go(P, A, C, T, c):
         n = hand_back(P, A, C, T, n - 1)
 
 
+@kernel("P A C i i -> i")
+def make_calls(P, A, C, first, last):
+    """Append configurations first..last-1, and what their calls begin with; how many, or 0 where no call was made."""
+    start, made = A[A_OUT], 0
+    if P[P_COMPARES] != 0:
+        return 0
+    if (start + last - first) * CW > len(C):
+        A[A_STATUS] = NEED_CONFIGS
+        return 0
+    for k in range((last - first) * CW):
+        C[start * CW + k] = C[first * CW + k]
+    A[A_OUT] = start + last - first
+    c = start
+    while c < A[A_OUT] and A[A_OUT] - start <= MOST_AHEAD and A[A_STATUS] == OK:
+        node, state = C[c * CW + NODE], C[c * CW + STATE]
+        if node != DONE and P[node] != K_LEXEME and P[state + S_CALLS] > 0 and call_ahead(P, A, C, c):
+            made += 1
+        c += 1
+    return A[A_OUT] - start if made > 0 and A[A_OUT] - start <= MOST_AHEAD else 0
+
+
 @kernel("A -> v")
 def begin_step(A):
     """Number the step: what rows have noted of earlier ones holds no more."""
@@ -209,7 +236,7 @@ def advance_all(descriptor, first, last, byte):
     """Append what configurations first..last-1 become by reading `byte` (which the text buffer holds at A_POS) or a symbol, merged.
 
     Returns how many they are; for END, how many of first..last-1 can end here; for LEAVE, how many frames wait where raw
-    lexemes end here. Sets A_STATUS.
+    lexemes end here; for CALL, how many configurations they are with their calls made, 0 where none was. Sets A_STATUS.
     """
     desc = view_i64(descriptor, E_SIZE)
     P, A, C, T = ints(desc, E_PROGRAM), ints(desc, E_ARENA), ints(desc, E_CONFIGS), octets(desc, E_TEXT)
@@ -227,6 +254,8 @@ def advance_all(descriptor, first, last, byte):
         if A[A_OUT] - start > 1:
             merge(P, A, C, start, desc[E_THREADS])
         return A[A_OUT] - start
+    if byte == CALL:
+        return make_calls(P, A, C, first, last)
     if last - first == 1 and byte < SYMBOL and is_content(P, A, C, first * CW, byte):
         found = read_content(P, A, C, first * CW, byte)
         if found >= 0:

@@ -19,7 +19,6 @@ from .layout import (
     A_OUT,
     A_POS,
     A_SET_COUNT,
-    A_SETS,
     A_STATUS,
     A_TOP,
     A_WALK,
@@ -29,7 +28,9 @@ from .layout import (
     E_ARENA,
     E_CONFIGS,
     E_CONTAINING,
+    E_LENDS,
     E_PROGRAM,
+    E_SETS,
     E_TEXT,
     E_TRIE,
     E_WALK,
@@ -43,6 +44,7 @@ from .layout import (
     LO,
     LOOSE_END,
     MANY_SETS,
+    NEED_ARENA,
     NODE,
     NOTHING,
     OK,
@@ -59,30 +61,38 @@ from .layout import (
     SHAPE_NONE,
     SKIN_RAW,
     TEXT,
+    W_AFTER,
+    W_ALONE,
+    W_DONE,
+    W_END,
+    W_FROM,
+    W_LOOPS,
+    W_NEXT,
+    W_OUT,
+    W_ROOM,
+    W_SET,
+    W_SIZE,
+    W_STAYS,
+    W_TO,
+    W_TOLD,
+    W_TOP,
     X_BYTES,
     X_NEXT,
 )
 from .lexemes import allocate, bit, matched, word_byte
-from .lookahead import BEYOND_ASCII, alone, loop_of, next_bytes_of, next_of_words, stays
+from .lookahead import BEYOND_ASCII, alone, classes_of, loop_of, next_bytes_of, next_of_words, stays
 from .mixing import load_hash_at, mix, store_hash_at
 from .steps import advance
 from .views import ints, octets, view_i64
 
-# A row of the walk's own stack: configurations from .. to, where new ones go, arena top, end of the subtree, the set that the
-# configurations are (0: not kept), whether the bytes that they can read are known, whether they are one that stays as it is
-# when it reads a loop, the loops: classes of bytes that some of them can read in any order (two ints), and how many of them;
-# whether they are a raw lexeme alone, the bytes that they can read, and those that others read when it ends (8 ints each)
-W_FROM, W_TO, W_OUT, W_TOP, W_END, W_SET, W_TOLD, W_STAYS, W_LOOPS, W_ROOM = 0, 1, 2, 3, 4, 5, 6, 7, 8, 10
-# and whether what reads loops alone is in the mask already
-W_ALONE, W_NEXT, W_AFTER, W_DONE, W_SIZE = 11, 12, 20, 28, 29
-ROOM = 16  # sets for which there must be room, lest the arena grow for them
+ROOM = 512  # ints that must be left of the arena where a set is kept, lest it grow for such
 SMALL = 6  # nodes of a subtree that is walked faster than it is thought about
 FEW_CLASSES = 10  # masks of classes that are put together in less time than a walk takes
 CROWD = 4  # configurations of which nothing is foreseen
 # What a walk looks for: all tokens; those that spell words of a lexeme, or go on after one; the same, and tokens that complete
 # a word are decided anew, the mask being that of a string which is none; tokens that stay inside a string; tokens of which
-# at least one byte belongs to the lexemes themselves
-ALL, WORDS, CORRECTED, INSIDE, OWN = 0, 1, 2, 3, 4
+# at least one byte belongs to the lexemes themselves; those that leave a raw lexeme, what stays inside it being in the mask
+ALL, WORDS, CORRECTED, INSIDE, OWN, LEAVING = 0, 1, 2, 3, 4, 5
 
 
 @kernel("O -> b")
@@ -141,7 +151,7 @@ def keep_set(desc, first, last):
     Other nodes of the trie lead to the same set, and what a byte makes of it is then known. Kept are frames without
     registers and raw lexemes: in grammars a walk meets few different sets, and most of the trie.
     """
-    P, A, C = ints(desc, E_PROGRAM), ints(desc, E_ARENA), ints(desc, E_CONFIGS)
+    P, A, C, S = ints(desc, E_PROGRAM), ints(desc, E_ARENA), ints(desc, E_CONFIGS), ints(desc, E_SETS)
     if P[P_COMPARES] != 0:
         return 0
     h = last - first
@@ -153,19 +163,23 @@ def keep_set(desc, first, last):
         if one == 0:
             return 0
         h = mix(h, one)
-    first_set = A_SETS + (h & (SET_LISTS - 1))
-    found = A[first_set]
-    while found > 0 and load_hash_at(A, found + Q_HASH) != h:
-        found = A[found + Q_NEXT]
-    if found > 0 or A[A_SET_COUNT] >= MANY_SETS or A[A_TOP] + ROOM * Q_SIZE > len(A):
+    first_set = h & (SET_LISTS - 1)
+    found = S[first_set]
+    while found > 0 and load_hash_at(S, found + Q_HASH) != h:
+        found = S[found + Q_NEXT]
+    if found > 0 or A[A_SET_COUNT] >= MANY_SETS:
         return found
-    found = allocate(A, Q_SIZE)
-    A[found + Q_NEXT], A[found + Q_FROM], A[found + Q_TO] = A[first_set], first, last
-    store_hash_at(A, found + Q_HASH, h)
+    if A[A_TOP] + ROOM > len(A):
+        if desc[E_LENDS] == 0:
+            A[A_STATUS] = NEED_ARENA
+        return 0
+    found = SET_LISTS + A[A_SET_COUNT] * Q_SIZE
+    S[found + Q_NEXT], S[found + Q_FROM], S[found + Q_TO] = S[first_set], first, last
+    store_hash_at(S, found + Q_HASH, h)
     told = next_bytes_of(P, A, C, first, last, True)
     for byte in range(256):
-        A[found + Q_TARGETS + byte] = NOTHING if told and bit(A, A_NEXT, byte) == 0 else 0
-    A[first_set] = found
+        S[found + Q_TARGETS + byte] = NOTHING if told and bit(A, A_NEXT, byte) == 0 else 0
+    S[first_set] = found
     A[A_SET_COUNT] += 1
     return found
 
@@ -201,7 +215,7 @@ def walk(desc, place, first, last, node, stop, aim, mask):
     that configurations first..last-1 can read. aim: which of them (ALL ...). A_WALK > 0: a part of fill_inside, whose stack
     goes on from there."""
     P, A, C, W = ints(desc, E_PROGRAM), ints(desc, E_ARENA), ints(desc, E_CONFIGS), ints(desc, E_WALK)
-    T = octets(desc, E_TEXT)
+    T, S = octets(desc, E_TEXT), ints(desc, E_SETS)
     byte, end = octets(desc, place), ints(desc, place + 2)
     id_start, ids = ints(desc, place + 4), ints(desc, place + 6)
     classes = view_i64(desc[place + 8], desc[place + 9])
@@ -212,16 +226,24 @@ def walk(desc, place, first, last, node, stop, aim, mask):
     if aim in (ALL, OWN):
         A[A_SET_COUNT] = 0
         for k in range(SET_LISTS):
-            A[A_SETS + k] = 0
+            S[k] = 0
         keep_level(desc, level)
     look_ahead(desc, level, base, words, aim == OWN)
-    if place == E_TRIE and node == 0 and W[level + W_ROOM] == MOST_HEIGHT:
+    if place == E_TRIE and node == 0 and aim != LEAVING and W[level + W_ROOM] == MOST_HEIGHT:
         W[level + W_DONE] = add_loops(desc, load_hash_at(W, level + W_LOOPS), mask)
         if A[A_STATUS] != OK:
             return
+    leaving = 0
+    if aim == LEAVING:
+        W[level + W_DONE] = 1
+        if alone(P, A, C, first * CW):
+            leaving = classes_of(A, A_NEXT)
     while node < stop:
         while node >= W[level + W_END]:
             level -= W_SIZE
+        if aim == LEAVING and W[level + W_ALONE] != 0 and classes[node] & leaving == 0:
+            node = end[node]  # nothing in it can leave the lexeme
+            continue
         if W[level + W_TOLD] != 0 and bit(W, level + W_NEXT, byte[node]) == 0:
             node = end[node]
             continue
@@ -246,7 +268,7 @@ def walk(desc, place, first, last, node, stop, aim, mask):
                 W[level + W_END] = end[node]
             node += 1
             continue
-        there = A[here + Q_TARGETS + byte[node]] if here > 0 else 0
+        there = S[here + Q_TARGETS + byte[node]] if here > 0 else 0
         if there == NOTHING:
             node = end[node]
             continue
@@ -280,7 +302,7 @@ def walk(desc, place, first, last, node, stop, aim, mask):
                 found = 0  # the string has ended
             if found == 0:
                 if here > 0:
-                    A[here + Q_TARGETS + byte[node]] = NOTHING
+                    S[here + Q_TARGETS + byte[node]] = NOTHING
                 node = end[node]
                 continue
         for k in range(id_start[node], id_start[node + 1]):
@@ -289,7 +311,7 @@ def walk(desc, place, first, last, node, stop, aim, mask):
         if end[node] > node + 1 and (there <= 0 or there != here or W[level + W_DONE] != 0):
             level += W_SIZE
             if there > 0:
-                W[level + W_FROM], W[level + W_TO], W[level + W_SET] = A[there + Q_FROM], A[there + Q_TO], there
+                W[level + W_FROM], W[level + W_TO], W[level + W_SET] = S[there + Q_FROM], S[there + Q_TO], there
                 W[level + W_OUT], W[level + W_TOP], W[level + W_END] = out, W[level - W_SIZE + W_TOP], end[node]
                 W[level + W_TOLD] = W[level + W_STAYS] = W[level + W_ALONE] = W[level + W_DONE] = 0
                 W[level + W_LOOPS] = W[level + W_LOOPS + 1] = 0
@@ -303,7 +325,7 @@ def walk(desc, place, first, last, node, stop, aim, mask):
                     if A[A_STATUS] != OK:
                         break
                     if here > 0:
-                        A[here + Q_TARGETS + byte[node]] = there if there > 0 else LOOSE_END
+                        S[here + Q_TARGETS + byte[node]] = there if there > 0 else LOOSE_END
             below = level - W_SIZE
             if loops != 0 and (looped or (byte[node] >= 128 and loops & BEYOND_ASCII != 0)):
                 # what has read a loop, or is amid a character, can go on so
@@ -321,7 +343,7 @@ def walk(desc, place, first, last, node, stop, aim, mask):
 def keep_level(desc, level):
     """Keep the configurations of a level as a set, if that can be; what is kept stays when the levels are left. Returns the
     set or 0."""
-    A, W = ints(desc, E_ARENA), ints(desc, E_WALK)
+    A, W, S = ints(desc, E_ARENA), ints(desc, E_WALK), ints(desc, E_SETS)
     known = A[A_SET_COUNT]
     kept = keep_set(desc, W[level + W_FROM], W[level + W_TO])
     W[level + W_SET] = kept
@@ -329,7 +351,7 @@ def keep_level(desc, level):
         for below in range(0, level + 1, W_SIZE):
             W[below + W_OUT], W[below + W_TOP] = A[A_OUT], A[A_TOP]
     elif kept > 0:
-        W[level + W_FROM], W[level + W_TO] = A[kept + Q_FROM], A[kept + Q_TO]
+        W[level + W_FROM], W[level + W_TO] = S[kept + Q_FROM], S[kept + Q_TO]
         W[level + W_OUT], W[level + W_TOP] = W[level - W_SIZE + W_OUT], W[level - W_SIZE + W_TOP]
     return kept
 

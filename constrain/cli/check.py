@@ -9,6 +9,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from .._errors import LimitError, SchemaError, UnsatisfiableError
+from .._limits import Limits
+from ..automata.compiled import judging
 from ..automata.grammar import Node
 from ..automata.oracle import Oracle
 from ..schema import Entry, Finding, Report, compile_schema, explain_schema
@@ -147,7 +149,10 @@ def _judge(
             opinion = second.on(value) if second is not None and kind == "instance" else None
             node = spaced if kind == "instance" else root
             if node is not None:
-                result.verdicts.append(judge(source, node, kind, opinion))
+                try:
+                    result.verdicts.append(judge(source, node, kind, opinion))
+                except LimitError as error:
+                    result.errors.append(f"{source.name}: {error}")
             else:
                 reason = "the schema has no automaton"
                 result.verdicts.append(Verdict(source.name, kind, False, reason=reason, second=opinion))
@@ -175,6 +180,8 @@ def _followed(
         if path == "-" or path not in accepted:
             continue
         source: Source = read(path)
-        if oracle.accepts(source.trimmed[0]):
-            return path, source.trimmed[0]
+        text = source.trimmed[0]
+        with suppress(LimitError), judging(Limits(), len(text)):
+            if oracle.accepts(text):
+                return path, text
     return None

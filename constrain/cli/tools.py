@@ -81,7 +81,10 @@ def _transcript(source: Source, automaton: ToolAutomaton, options: argparse.Name
     parser = ReplyParser(options.wire, automaton.compiler, reasoning="inside" if options.inside_reasoning else "auto")
     parser.push_text(source.data)
     parser.finish()
-    return _Transcript(source, parser.reply, automaton.explain(source.data))
+    try:
+        return _Transcript(source, parser.reply, automaton.explain(source.data))
+    except ConstrainError as error:
+        raise Unusable(f"{source.name}: {error}") from None
 
 
 def _lines(found: _Transcript) -> Iterator[tuple[str, str]]:

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
+from .._limits import Limits
+from ..automata.compiled import judging
 from ..automata.explain import explain
 from ..automata.grammar import Node
 from ..automata.recogniser import Recogniser
@@ -55,9 +57,10 @@ class Verdict:
 
 
 def judge(source: Source, root: Node, kind: str, second: Second | None = None) -> Verdict:
-    """The automaton's verdict: on an instance with any JSON whitespace, on a text as it is."""
+    """The automaton's verdict: on an instance with any JSON whitespace, on a text as it is. May raise LimitError."""
     data, start = source.trimmed if kind == "instance" else (source.data, 0)
-    rejection = explain(Recogniser(root, any_space=kind == "instance"), data)
+    with judging(Limits(), len(data)):
+        rejection = explain(Recogniser(root, any_space=kind == "instance"), data)
     if rejection is None:
         return Verdict(source.name, kind, True, second=second)
     position = start + rejection.position
@@ -97,7 +100,7 @@ class SecondOpinion:
         checker = plain.TYPE_CHECKER
         if plain is not jsonschema.Draft4Validator:  # since draft 6, 1.0 is an integer
             checker = checker.redefine("integer", _is_integer)
-        self._meta_fault = _first_fault(plain(plain.META_SCHEMA, registry=REGISTRY), schema)
+        self._schema, self._meta = schema, plain(plain.META_SCHEMA, registry=REGISTRY)
         formats = plain.FORMAT_CHECKER if assert_formats else None
         self._validator = jsonschema.validators.extend(plain, type_checker=checker)(
             schema, registry=REGISTRY, format_checker=formats
@@ -106,7 +109,7 @@ class SecondOpinion:
     @property
     def schema_fault(self) -> tuple[str, str] | None:
         """Where and why the schema is not valid under its meta-schema."""
-        return self._meta_fault
+        return _first_fault(self._meta, self._schema)
 
     def on(self, value: Any) -> Second:
         try:

@@ -69,7 +69,8 @@ def styled(schema: Any, style: str, ends: Sequence[str], order: str, text: FreeT
             if not mark.text:
                 raise SchemaError("", None, f"content in the style {style} needs an end that is not blank")
             ended = replace(wire, close=mark)
-            node = Elements(builder, ended, marks, "", free_json=False, capitals=False).node(goal)
+            made = Elements(builder, ended, marks, free_json=False, capitals=False)
+            node = made.node(goal, Elements.layout(ended, marks, ""))
             assert not nullable(node)
             parts.append(sequence([Embed(node), literal(mark.after)]))
     for finding in parameters.findings(options):

@@ -48,9 +48,10 @@ class Cursor:
         """How many symbols have arrived and were not read yet."""
         return len(self._buffer) - self._position
 
-    def run(self, pattern: re.Pattern[str]) -> int:
-        """Length of the pattern's match here, in what has arrived; 0 for none."""
-        found = pattern.match(self._buffer, self._position)
+    def run(self, pattern: re.Pattern[str], most: int | None = None) -> int:
+        """Length of the pattern's match here, in what has arrived, of at most so many symbols; 0 for none."""
+        end = len(self._buffer) if most is None else self._position + most
+        found = pattern.match(self._buffer, self._position, end)
         return 0 if found is None else found.end() - self._position
 
     @property

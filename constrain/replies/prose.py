@@ -75,9 +75,10 @@ class Prose:
         while True:
             lexicon = self._in_fence if self._fenced else self._at_start if self.fresh else self._anywhere
             cursor.keep_from_here()
-            ahead = lexicon.ahead(cursor, only_blanks=lexicon is self._at_start)
-            if ahead:  # one by one where a fence may begin, because the markers change after it
-                self.write(cursor.take(ahead if self._line is None else 1))
+            most = None if self._line is None else 1  # where a fence may begin, because the markers change after it
+            ahead = lexicon.ahead(cursor, most, only_blanks=lexicon is self._at_start)
+            if ahead:
+                self.write(cursor.take(ahead))
             elif cursor.waiting:
                 cursor.pin()
                 found = yield from cursor.match(lexicon.markers)
@@ -130,12 +131,12 @@ class _Lexicon:
         firsts = "".join(sorted({re.escape(text[0]) for text in markers}))
         self._other = re.compile(rf"[^\n{firsts}]*\n?")
 
-    def ahead(self, cursor: Cursor, *, only_blanks: bool) -> int:
-        """How many symbols cannot begin a marker. Up to a line feed at most, because a fence may begin after it.
+    def ahead(self, cursor: Cursor, most: int | None, *, only_blanks: bool) -> int:
+        """How many symbols, of `most`, cannot begin a marker. Up to a line feed, because a fence may begin after it.
 
         only_blanks: whitespace at most, because other text changes which markers there are.
         """
-        return cursor.run(BLANK_RUN if only_blanks else self._other)
+        return cursor.run(BLANK_RUN if only_blanks else self._other, most)
 
 
 def _silent(wires: tuple[Wire, ...], alphabet: Alphabet) -> dict[str, Marker]:

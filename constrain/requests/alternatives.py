@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..automata.matcher import Matcher
+from ..automata.stepper import Stepper
 
 __all__ = ["Alternatives", "allow"]
 
@@ -24,7 +25,7 @@ _BOTH = _ANSWER | _CALLS
 class Alternatives:
     """matchers: none, one, or that of an answer and that of calls.
     alive: a bit per matcher, whether it has taken all steps so far.
-    past: per step, `alive` before it.
+    past: per step, `alive` before it; forgotten: steps before those, which cannot be taken back.
     preferred: the token that the model would choose if nothing were constrained; None: nobody said.
     """
 
@@ -36,6 +37,7 @@ class Alternatives:
     def _rewind(self) -> None:
         self.alive = (1 << len(self.matchers)) - 1
         self.past: list[int] = []
+        self.forgotten = 0
 
     def reset(self) -> None:
         for matcher in self.matchers:
@@ -46,6 +48,7 @@ class Alternatives:
     def fork(self) -> Alternatives:
         other = Alternatives([matcher.fork() for matcher in self.matchers])
         other.alive, other.past, other.preferred = self.alive, self.past.copy(), self.preferred
+        other.forgotten = self.forgotten
         return other
 
     def drop(self) -> None:
@@ -104,9 +107,37 @@ class Alternatives:
             self.alive = self.past.pop()
         for matcher, taken in zip(self.matchers, steps, strict=True):
             if taken:
-                (matcher._undo if isinstance(matcher, Matcher) else matcher.rollback)(taken)
+                (matcher._undo if isinstance(matcher, Stepper) else matcher.rollback)(taken)
         if count:
             self.preferred = None
+
+    @property
+    def steps(self) -> int:
+        """Steps taken since the start."""
+        return self.forgotten + len(self.past)
+
+    def forget(self, count: int) -> None:
+        """Forget the oldest steps."""
+        del self.past[:count]
+        self.forgotten += count
+
+    def kept(self, most: int) -> int:
+        """How many of the last `most` steps can be taken back."""
+        steps, alive = [0] * len(self.matchers), self.alive
+        most = min(most, len(self.past))
+        for count, before in enumerate(reversed(self.past[len(self.past) - most :])):
+            for i, matcher in enumerate(self.matchers):
+                steps[i] += alive >> i & 1
+                if isinstance(matcher, Stepper) and matcher._kept(steps[i]) < steps[i]:
+                    return count
+            alive = before
+        return most
+
+    def hold(self, on: bool) -> None:
+        """See Stepper._hold."""
+        for matcher in self.matchers:
+            if isinstance(matcher, Stepper):
+                matcher._hold(on)
 
     def fill(self, array: NDArray[np.int32], row: int) -> bool:
         """The mask, into one row. Raises RuntimeError for a row without tokens."""

@@ -5,6 +5,7 @@ Failures of a constraint are those of its sequence alone. What becomes of them, 
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Literal
@@ -66,6 +67,8 @@ class Session(Batched, Stepper):
         listed = isinstance(stop, Sequence) and not isinstance(stop, (str, bytes))
         if not listed or not all(isinstance(text, str) for text in stop):
             raise ArgumentError("stop must be a sequence of texts")
+        if max_rollback is not None:
+            max_rollback = integer(max_rollback, "max_rollback (or None)", 0)
         self.constraint, self.max_rollback, self.on_event = constraint, max_rollback, on_event
         self.on_failure: OnFailure = on_failure or "stop"
         self.vocabulary: Any = getattr(constraint, "vocabulary", None) or vocab
@@ -83,6 +86,9 @@ class Session(Batched, Stepper):
         self._clear()
         try:
             self._ways = Alternatives(self._made(prompt, stops))
+            bounds = (self.max_rollback, *(getattr(matcher, "max_rollback", None) for matcher in self._ways.matchers))
+            self.max_rollback = min((bound for bound in bounds if bound is not None), default=None)
+            self._hold(False)
             if stops is None and self._ways.matchers:
                 self.stop_token_ids = tuple(getattr(self._ways.matchers[0], "stop_token_ids", ()))
             if on_failure is None and not self._restricts():
@@ -110,10 +116,12 @@ class Session(Batched, Stepper):
 
     def _clear(self) -> None:
         self._texts: list[bytes] = [b""]
-        """The end of the text before each step, and now; only kept where there are texts that end the reply."""
+        """The end of the text before each step that is kept, and now; only where there are texts that end the reply."""
         self._freed: int | None = None
         """After how many steps a forced token released the constraint."""
         self._ended = self._engaged = self._quiet = False
+        self._reached = 0
+        self._hold(False)
 
     def reset(self) -> None:
         """Back to the start of the reply. What failed stays off."""
@@ -237,17 +245,10 @@ class Session(Batched, Stepper):
         with self._silent():
             return super().validate_tokens(token_ids)
 
-    def rollback(self, count: int = 1) -> None:
-        """As Matcher.rollback."""
-        available = self.steps if self.max_rollback is None else min(self.steps, self.max_rollback)
-        if not 0 <= integer(count, "count") <= available:
-            raise ArgumentError(f"cannot roll back {shown(count)} steps: {available} are available")
-        self._undo(count)
-
     @property
     def steps(self) -> int:
         """Steps taken since the start."""
-        return len(self._ways.past)
+        return self._ways.steps
 
     def is_accepting(self) -> bool:
         """Whether the reply may end here; after a failure, it may."""
@@ -329,12 +330,23 @@ class Session(Batched, Stepper):
             told = sum(event.kind == "unknown_tool" for event in self.events)
             for name in names[told:]:
                 self._tell("unknown_tool", f"the reply calls {name!r}, which is not in the list of tools")
+        if len(self._ways.past) > self._most_past:
+            cut = len(self._ways.past) - (self.max_rollback or 0)
+            self._ways.forget(cut)
+            del self._texts[:cut]
+
+    def _kept(self, most: int) -> int:
+        return self._ways.kept(most)
+
+    def _hold(self, on: bool) -> None:
+        self._most_past = sys.maxsize if on or self.max_rollback is None else 2 * self.max_rollback + 64
+        self._ways.hold(on)
 
     def _undo(self, count: int) -> None:
         self._ways.undo(count)
         if count:
             self._ended = False
-            del self._texts[self.steps + 1 :]
+            del self._texts[len(self._ways.past) + 1 :]
         if self._freed is not None and self._freed > self.steps:
             self._freed = None
         if not self._quiet:

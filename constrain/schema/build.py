@@ -229,8 +229,9 @@ class Builder:
         possible = {key: inhabited(goal) for key, goal in order.items()}
         for key, options in zip(plan.keys, plan.options, strict=True) if plan is not None else ():
             possible[key] = bool(options)
-        rank = {key: i for i, key in enumerate(order)}
-        kept = sorted((k for k in order if possible[k] or extra is not None or k in together), key=str.encode)
+        kept = [key for key in order if possible[key] or extra is not None or key in together]
+        rank = {key: i for i, key in enumerate(kept)}
+        kept.sort(key=str.encode)
         shape = ObjectShape(
             tuple(key.encode() for key in kept),
             tuple((_DECIDED if key in together else value(order[key])) if possible[key] else None for key in kept),

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from decimal import Decimal
-from math import isfinite
 from typing import Any
 from urllib.parse import urldefrag
 
@@ -24,6 +23,7 @@ from .strings import is_risky, known_format, parsed
 __all__ = ["scan"]
 
 _MAX_EXPONENT = 6000
+LATEST = max(introduced.values())
 
 
 class _Scan:
@@ -42,7 +42,8 @@ class _Scan:
             here, self.depth = self.stack.pop()
             below = len(self.stack)
             _visit(self, here)
-            self.stack[below:] = self.stack[below:][::-1]  # in the order of the text
+            if len(self.stack) > below + 1:
+                self.stack[below:] = self.stack[below:][::-1]  # in the order of the text
 
     def push(self, schema: Any, location: Location, token: str | int) -> None:
         self.stack.append((Location(schema, location.scope, location, token), self.depth + 1))
@@ -88,6 +89,7 @@ def _visit(state: _Scan, location: Location) -> None:
     if location is not location.scope.root and ("$id" in schema or "id" in schema):
         _enter_resource(document, location)
         draft = location.scope.draft
+    early, silent = draft < LATEST, location.scope.silent
     for keyword, value in schema.items():
         checker = _CHECKERS.get(keyword)
         if checker is None:
@@ -95,11 +97,11 @@ def _visit(state: _Scan, location: Location) -> None:
                 reason = "a keyword of OpenAPI; it has no effect without openapi=True"
                 reason = reason if keyword in openapi.KEYWORDS else "not a keyword; it has no effect"
                 document.report.add(location.pointer, keyword, "note", reason)
-        elif introduced.get(keyword, draft) > draft:
+        elif early and introduced.get(keyword, draft) > draft:
             document.report.add(
                 location.pointer, keyword, "note", f"not a keyword of draft {draft.value}; it has no effect"
             )
-        elif keyword in location.scope.silent:
+        elif keyword in silent:
             reason = "of a vocabulary that the dialect leaves out; it has no effect"
             document.report.add(location.pointer, keyword, "note", reason)
         else:
@@ -212,14 +214,14 @@ def _enum(state: _Scan, location: Location, keyword: str, value: Any) -> None:
 
 
 def _value(state: _Scan, location: Location, keyword: str, value: Any) -> None:
-    """A value to compare with: all its numbers must be numbers."""
+    """A value to compare with: all its numbers must be finite, and not beyond reach."""
     todo = [value]
     while todo:
         one = todo.pop()
         if isinstance(one, (list, dict)):
             todo.extend(one.values() if isinstance(one, dict) else one)
-        elif isinstance(one, (float, Decimal)) and not isfinite(one):
-            raise location.error(keyword, f"{one} is not a JSON number")
+        elif isinstance(one, (float, Decimal)):
+            _check_magnitude(location, keyword, one)
 
 
 def _count(state: _Scan, location: Location, keyword: str, value: Any) -> None:

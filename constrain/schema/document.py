@@ -302,7 +302,19 @@ def _loaded(text: str | bytes | bytearray) -> Any:
 
 
 def _own(schema: Any, limits: Limits) -> Any:
-    """A copy that the caller cannot change later, made without recursion; only JSON values may occur in it."""
+    """A copy that the caller cannot change later; only JSON values may occur in it."""
+    try:
+        text = json.dumps(schema)
+        copy = json.loads(text) if len(text) <= limits.max_source_bytes else None
+        if copy is not None and copy == schema:
+            return copy
+    except (TypeError, ValueError, RecursionError):
+        pass
+    return _own_by_steps(schema, limits)
+
+
+def _own_by_steps(schema: Any, limits: Limits) -> Any:
+    """The same without recursion, for what is not plain, or not JSON."""
     holder: list[Any] = [schema]
     stack: list[tuple[Any, Any]] = [(holder, 0)]
     count = 0

@@ -24,10 +24,13 @@ def has_value(schema: Any, options: Options) -> bool:
     if not puzzling:
         return named != []
     if named == "object":
+        if puzzling != {"required"}:
+            return False
         properties = schema.get("properties", {})
-        return puzzling == {"required"} and all(
-            key in properties and _is_plain(key) and has_value(properties[key], options) for key in schema["required"]
-        )
+        for key in schema["required"]:
+            if key not in properties or not _is_plain(key) or not has_value(properties[key], options):
+                return False
+        return True
     if named == "string" and puzzling == {"enum"}:
         return any(isinstance(word, str) and _is_written(word, options) for word in schema["enum"])
     if named == "string" and puzzling == {"maxLength"}:

@@ -114,6 +114,15 @@ def _made(atoms: tuple[Atom, ...], excluded: frozenset[str], limits: Limits) -> 
     return operations.difference(dfa, from_words(words), limits) if words else dfa, low, high
 
 
+@lru_cache(maxsize=64)
+def _writable(without: tuple[str, ...], pattern: str | None, limits: Limits) -> DFA:
+    """Keys that match a pattern and contain none of the texts `without`."""
+    if pattern is None:
+        return strings_without(without)
+    written = compile_pattern(pattern, limits=limits)
+    return operations.intersect(strings_without(without), written, limits) if without else written
+
+
 def _atom(kind: str, text: str, limits: Limits) -> DFA:
     if kind == "pattern":
         return compile_pattern(text, dialect="ecma", search=True, limits=limits)
@@ -176,11 +185,9 @@ class Lexicon:
         self.limits = limits
         self.universe, self.keys = ANY, None
         if without:
-            atom = ("without", "\0".join(without), True)
-            self.universe, self.keys = Strings(clauses=(Clause((atom,)),)), strings_without(without)
-        if key_pattern is not None:
-            written = compile_pattern(key_pattern, limits=limits)
-            self.keys = written if self.keys is None else operations.intersect(self.keys, written, limits)
+            self.universe = Strings(clauses=(Clause((("without", "\0".join(without), True),)),))
+        if without or key_pattern is not None:
+            self.keys = _writable(without, key_pattern, limits)
         self._automata: dict[tuple[str, str], DFA] = {}
         self._empty: dict[Clause, bool] = {}
         self._lexemes: dict[Clause, tuple[DFA, int, int | None]] = {}
@@ -199,7 +206,7 @@ class Lexicon:
 
     def is_key(self, key: str) -> bool:
         """Whether the key can be written at all."""
-        return encodable(key) and (self.keys is None or self.keys.accepts(_encode(key)))
+        return encodable(key) and (self.keys is None or _accepts(self.keys, key))
 
     # algebra
 
@@ -256,8 +263,7 @@ class Lexicon:
             or word in clause.excluded
         ):
             return False
-        data = _encode(word)
-        return all(self.atom(kind, text).accepts(data) == positive for kind, text, positive in clause.atoms)
+        return all(_accepts(self.atom(kind, text), word) == positive for kind, text, positive in clause.atoms)
 
     # automata
 
@@ -377,6 +383,12 @@ def encoded(words: Iterable[str]) -> Iterator[bytes]:
 
 def _encode(word: str) -> bytes:
     return word.encode("utf-8", "surrogatepass")
+
+
+@lru_cache(maxsize=1 << 14)
+def _accepts(dfa: DFA, word: str) -> bool:
+    """Kept, because the same keys and words are asked for again and again."""
+    return dfa.accepts(_encode(word))
 
 
 def encodable(word: str) -> bool:

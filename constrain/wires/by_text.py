@@ -137,13 +137,13 @@ class TextMatcher(ToolMatcher):
         after, begins = self._plan.after_control(state, token)
         if begins and not self._accept(token, True):
             return False
-        self._past.append((state, int(begins)))
+        self._note((state, int(begins)))
         self._state = after if begins else after._replace(calling=not after.seen.thinking)
         return True
 
     def _read(self, state: State, free: bool, data: bytes) -> None:
         """Note what the automaton has read: free text, or a part of a call."""
-        self._past.append((state, 1))
+        self._note((state, 1))
         self._state = state = self._with_name(state)
         if self.is_terminated() or self._plan.demanded:
             if free:

@@ -13,7 +13,6 @@ from functools import cached_property
 from re import Pattern
 from typing import TYPE_CHECKING
 
-from .._arguments import text_bytes
 from ..automata.compiled import Grammar
 from .gate import Gate
 from .judge import Judge
@@ -48,13 +47,15 @@ class ReplyGrammar(Grammar):
 
     def accepts(self, data: bytes | str) -> bool:
         """Whether `data` is a whole reply. Control tokens are spelled out in it."""
-        return Judge(self.judged(), text_bytes(data)).accepts()
+        with self._questioned(data) as text:
+            return Judge(self.judged(), text).accepts()
 
     def explain(self, data: bytes | str) -> Rejection | None:
         """Where and why `data` is not a reply, and what was expected there; None when it is one. Tools are the first
         keys of the pointer.
         """
-        return Judge(self.judged(), text_bytes(data)).explain()
+        with self._questioned(data) as text:
+            return Judge(self.judged(), text).explain()
 
     def judged(self) -> ReplyGrammar:
         """The grammar by which texts are judged."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from .._limits import check_time
 from ..automata.explain import Rejection, rejection
 from ..automata.grammar import SYMBOL, symbol
 from ..automata.recogniser import Recogniser
@@ -57,6 +58,7 @@ class Judge:
 
     def _free(self) -> None:
         """Read a control token, the beginning of a call, or a byte of text."""
+        check_time()
         data, at = self.data, self.position
         token, length = self.marks.at(data, at)
         if token is not None:
@@ -84,11 +86,14 @@ class Judge:
         """Whether a call begins here by its text."""
         if self.plan.single and self.state.calls:
             return False
-        before = self.data[self.since : self.position].strip(_BLANKS)
-        for trigger, at_start in self.automaton.triggers:
-            if trigger.match(self.data, self.position) and (not at_start or before in (b"", b";")):
-                return True
-        return False
+        return any(
+            trigger.match(self.data, self.position) and (not at_start or self._at_start())
+            for trigger, at_start in self.automaton.triggers
+        )
+
+    def _at_start(self) -> bool:
+        """Whether the message has no text yet."""
+        return self.data[self.since : self.position].strip(_BLANKS) in (b"", b";")
 
     def _in_call(self) -> None:
         """Read a control token where one can stand, else a byte."""

@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from ..automata.grammar import Call, Frame, Guard, Layout, LayoutState, Lexeme, Node, ObjectShape, Select, Space
 from ..automata.oracle import nullable
 
-__all__ = ["KEY", "VALUE", "Either", "Guarded", "Many", "Maybe", "Part", "Parts", "frame"]
+__all__ = ["KEY", "VALUE", "Either", "Guarded", "Many", "Maybe", "Part", "Parts", "frame", "layout"]
 
 KEY, VALUE = Select.KEY, Select.VALUE
 
@@ -58,8 +58,13 @@ Parts = Sequence[Part]
 
 def frame(*parts: Part, shape: ObjectShape | None = None) -> Frame:
     """The frame that reads the parts in turn and ends."""
+    return Frame(layout(*parts), shape)
+
+
+def layout(*parts: Part) -> Layout:
+    """The layout of such a frame, which frames may share."""
     build = _Builder()
-    return Frame(build.layout(build.sequence(parts, build.add(_State(final=True)))), shape)
+    return build.layout(build.sequence(parts, build.add(_State(final=True))))
 
 
 @dataclass

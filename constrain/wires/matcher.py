@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import sys
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -44,12 +45,16 @@ class ToolMatcher(Matcher):
         self._state = self._plan.start()
         self._past: list[tuple[State, int] | None] = []
         """Per step: the state before it and the steps that the automaton took; None: the same state, one step."""
+        self._forgotten = 0
+        """Steps before those, which cannot be taken back."""
+        self._events: list[tuple[str, int]] = []
+        """Of those, what `trace` tells."""
 
     def fork(self) -> ToolMatcher:
         """An independent copy in the same state."""
         other = super().fork()
         assert isinstance(other, ToolMatcher)
-        other._past = self._past.copy()
+        other._past, other._events = self._past.copy(), self._events.copy()
         return other
 
     # Masks ----------------------------------------------------------------------------------------------------------
@@ -101,7 +106,7 @@ class ToolMatcher(Matcher):
         if token_id in self._telling or state.span is not None or plan.overruns or plan.names_any:
             self._stepped(state, self.vocabulary.token_bytes(token_id), token_id)
         else:
-            self._past.append(None)
+            self._note(None)
         return True
 
     def _accept_outside(self, state: State, token_id: int) -> bool:
@@ -112,17 +117,17 @@ class ToolMatcher(Matcher):
             return False
         if token in self._stop_set:
             self._desc[at.E_ENDED] = 1
-            self._past.append((state, 1))
+            self._note((state, 1))
             return True
         data = self.vocabulary.token_bytes(token)
         if data is not None:
-            self._past.append((state, 0))
+            self._note((state, 0))
             self._state = self._plan.after_text(state, data)
             return True
         after, begins = self._plan.after_control(state, token)
         if begins and not self._accept(token, True):
             return False
-        self._past.append((state, int(begins)))
+        self._note((state, int(begins)))
         self._state = after
         return True
 
@@ -131,7 +136,7 @@ class ToolMatcher(Matcher):
         if self._free != NOT_RELEASED or self.is_terminated() or not data:
             return super().accept_bytes(data)
         if not state.calling:
-            self._past.append((state, 0))
+            self._note((state, 0))
             self._state = self._plan.after_text(state, data)
             return True
         if not super().accept_bytes(data):
@@ -143,7 +148,7 @@ class ToolMatcher(Matcher):
         """Note a step that the automaton has taken in a call: of bytes, or else of a control token."""
         inputs = data if data is not None else (symbol(token),)
         after = self._plan.after_step(self._with_name(state), inputs, super().is_accepting)
-        self._past.append(None if after is state else (state, 1))
+        self._note(None if after is state else (state, 1))
         self._state = after
         if token in self._stop_set and not self.is_terminated() and self.is_accepting():
             # it closes the call and ends the reply at once
@@ -167,11 +172,26 @@ class ToolMatcher(Matcher):
     @property
     def steps(self) -> int:
         released = max(self._free, 0) + int(self._free != NOT_RELEASED and self.is_terminated())
-        return len(self._past) + released
+        return self._taken + released
+
+    @property
+    def _taken(self) -> int:
+        """Steps before a release."""
+        return self._forgotten + len(self._past)
+
+    def _kept(self, most: int) -> int:
+        released = self.steps - self._taken
+        kept, left = released, super()._kept(1 << 60) - released
+        for entry in reversed(self._past):
+            left -= 1 if entry is None else entry[1]
+            if left < 0 or kept >= most:
+                break
+            kept += 1
+        return min(kept, most)
 
     def _undo(self, count: int) -> None:
         if count and self._free != NOT_RELEASED:
-            released = min(count, self.steps - len(self._past))
+            released = min(count, self.steps - self._taken)
             super()._undo(released)
             count -= released
         taken = 0
@@ -194,16 +214,39 @@ class ToolMatcher(Matcher):
         """What happened so far, each with the number of steps before it: "call" (one began, or was demanded), "text"
         (it was over), "end" (a stop token).
         """
+        events = self._told(self._states())
+        return [*events, ("end", self.steps)] if self.is_terminated() else events
+
+    def _states(self) -> list[State]:
+        """The states before the steps that are kept, and now."""
         states, state = [self._state], self._state
         for entry in reversed(self._past):
             state = state if entry is None else entry[0]
             states.append(state)
-        events, calling = [], False
-        for step, state in enumerate(reversed(states)):
+        return states[::-1]
+
+    def _told(self, states: Sequence[State]) -> list[tuple[str, int]]:
+        """The events before the steps that are kept, and those in the first states from there on."""
+        events = self._events.copy()
+        calling = bool(events) and events[-1][0] == "call"
+        for step, state in enumerate(states, self._forgotten):
             if state.calling != calling:
                 calling = state.calling
                 events.append(("call" if calling else "text", step))
-        return [*events, ("end", self.steps)] if self.is_terminated() else events
+        return events
+
+    def _note(self, step: tuple[State, int] | None) -> None:
+        """Note a step, and forget the oldest if there are many more than can be taken back."""
+        self._past.append(step)
+        if len(self._past) > self._most_past:
+            cut = len(self._past) - (self.max_rollback or 0) - 1
+            self._events = self._told(self._states()[: cut + 1])
+            del self._past[:cut]
+            self._forgotten += cut
+
+    def _hold(self, on: bool) -> None:
+        super()._hold(on)
+        self._most_past = sys.maxsize if on or self.max_rollback is None else 2 * self.max_rollback + 64
 
     def forced_bytes(self, limit: int = 4096) -> bytes:
         return super().forced_bytes(limit) if self._in_engine else b""

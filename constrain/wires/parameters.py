@@ -11,7 +11,8 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import Any
+from hashlib import blake2b
+from typing import Any, TypeVar
 
 from .._errors import UnsatisfiableError
 from .._limits import Limits
@@ -25,11 +26,12 @@ from ..schema.notation import Notation
 from ..schema.options import Options
 from ..schema.report import Finding, Report
 
-__all__ = ["ParameterStore", "Parameters", "Way", "way"]
+__all__ = ["ParameterStore", "Parameters", "Way", "forget", "kept_tools", "way"]
 
 _KEPT = 4096
 """Compiled parameters that are kept for later lists."""
 
+V = TypeVar("V")
 _OBJECT = {"type": "object"}
 _BRACE = frozenset((ord("{"),))
 
@@ -111,8 +113,27 @@ class Parameters:
         yield from self._reports.get(options, ())
 
 
-_store: OrderedDict[bytes, Parameters] = OrderedDict()
+class _Kept(OrderedDict[bytes, V]):
+    """What was made for earlier lists, the oldest given up for the newest; for any number of threads."""
+
+    def __setitem__(self, key: bytes, value: V) -> None:
+        with _lock:
+            super().__setitem__(key, value)
+            while len(self) > _KEPT:
+                self.popitem(last=False)
+
+
+_store: _Kept[Parameters] = _Kept()
 _lock = threading.Lock()
+kept_tools: _Kept[tuple[str, Parameters, str]] = _Kept()
+"""Name, compiled parameters and where they stand in a tool, by all that the tool says."""
+
+
+def forget() -> None:
+    """Forget what was made for earlier lists of tools."""
+    with _lock:
+        _store.clear()
+        kept_tools.clear()
 
 
 class ParameterStore:
@@ -135,8 +156,11 @@ class ParameterStore:
             return found, True
         made = Parameters(schema, self.draft, self.registry, self.limits)
         made.size = len(key)
-        with _lock:
-            _store[key] = made
-            while len(_store) > _KEPT:
-                _store.popitem(last=False)
+        _store[key] = made
         return made, False
+
+    def key_of(self, tool: bytes, options: bytes) -> bytes | None:
+        """A key of the whole tool, whose bytes are given, compiled under options that are told apart by theirs."""
+        if self._mark is None:
+            return None
+        return blake2b(self._mark + options + tool, digest_size=24).digest()

@@ -17,7 +17,7 @@ from typing import Any
 
 from .._errors import LimitError, SchemaError, UnsatisfiableError
 from .._limits import Limits
-from ..automata.grammar import SYMBOL, Lazy, Lexeme, Node, ObjectShape, Skin, Union
+from ..automata.grammar import SYMBOL, Layout, Lazy, Lexeme, Node, ObjectShape, Skin, Union
 from ..automata.json_layouts import FLEXIBLE
 from ..languages.pattern import compile_pattern
 from ..schema.options import Options
@@ -73,6 +73,7 @@ class Region:
         self._unwritable = unwritable_in_names(wire, self.options)
         self.tools = [tool for tool in tools if self._can_write(tool, bad)]
         self._shapes: dict[Any, ObjectShape] = {}
+        self._layouts: dict[str, Layout] = {}
 
     @property
     def ends_in_text(self) -> bool:
@@ -308,8 +309,11 @@ class Region:
         builder, goal = parameters.builder(self.way)
         settings = self.settings
         free_json, capitals = settings.json_values == "free", settings.literals == "both"
-        made = Elements(builder, self.wire, self.marks, after_head, free_json=free_json, capitals=capitals)
-        return made.node(goal)
+        layout = self._layouts.get(after_head)
+        if layout is None:
+            layout = self._layouts[after_head] = Elements.layout(self.wire, self.marks, after_head)
+        made = Elements(builder, self.wire, self.marks, free_json=free_json, capitals=capitals)
+        return made.node(goal, layout)
 
 
 _NOTHING = Lexeme(words=(b"",))

@@ -21,7 +21,7 @@ class State(NamedTuple):
     """calling: inside a call, or where one is demanded.   seen: what was seen of the free text.   calls: how many
     ended.
     span: inputs of the call so far, as long as it may yet be another marker; None when it cannot be one any more.
-    undeclared: names of the tools called so far that are not in the list.     named: where the last was found.
+    undeclared: names of the tools called so far that are not in the list.     named: the number of the last one's key.
     """
 
     calling: bool

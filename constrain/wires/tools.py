@@ -10,7 +10,8 @@ when a generation reaches them.
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+import marshal
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -22,7 +23,7 @@ from ..schema.notation import json_notation
 from ..schema.options import Options
 from ..schema.report import Report
 from .listing import declares_nothing, entries, name_of, read
-from .parameters import Parameters, ParameterStore, way
+from .parameters import Parameters, ParameterStore, kept_tools, way
 
 __all__ = ["COMPILER_OPTIONS", "BadTools", "Tool", "ToolSchemaCompiler"]
 
@@ -114,6 +115,8 @@ class ToolSchemaCompiler:
         self.compiled = 0
         self._store = ParameterStore(draft, registry, self.limits)
         self._way = way(self.options)
+        self._options_key = repr(self.options).encode()
+        self._said: list[bytes] = []
         if servers is not None and not isinstance(servers, Mapping):
             servers = list(an_instance(servers, Sequence, "servers", "a mapping, or a sequence as long as the tools"))
         found: dict[str, Tool] = {}
@@ -129,7 +132,7 @@ class ToolSchemaCompiler:
             found[tool.name] = tool
         self.tools: tuple[Tool, ...] = tuple(found.values())
         self._by_name = found
-        self.source = frozen({"tools": tools, "servers": servers})
+        self.source = self._frozen(tools, servers)
         self.arguments = {
             "additional_properties": additional_properties,
             "on_bad_tool": on_bad_tool,
@@ -156,19 +159,39 @@ class ToolSchemaCompiler:
         tool = self._by_name[name]
         return tool.server, tool.own_name
 
+    def _frozen(self, tools: Any, servers: Any) -> Callable[[], Any]:
+        """Gives the lists again, whatever happens to them."""
+        said = self._said
+        if servers is not None or not isinstance(tools, list) or len(said) != len(tools):
+            return frozen({"tools": tools, "servers": servers})
+        return lambda: {"tools": [marshal.loads(one) for one in said], "servers": None}
+
     # One tool -------------------------------------------------------------------------------------------------------
 
     def _tool(self, entry: Any, pointer: str, server: str | None) -> Tool:
-        name, schema, below = read(entry)
         options = self.options
-        if options.additional_properties is False and declares_nothing(schema):
-            schema = {**schema, "additionalProperties": False}
         try:
-            parameters, known = self._store.get(schema)
-            parameters.check(self._way)
-        except (SchemaError, UnsatisfiableError) as error:
-            error.pointer = below + error.pointer
-            raise
+            data = marshal.dumps(entry, 2)
+            self._said.append(data)
+            key = self._store.key_of(data, self._options_key)
+        except ValueError:  # something that is not plain JSON; the reader says what
+            key = None
+        kept = None if key is None else kept_tools.get(key)
+        if kept is not None:
+            name, parameters, below = kept
+            known = True
+        else:
+            name, schema, below = read(entry)
+            if options.additional_properties is False and declares_nothing(schema):
+                schema = {**schema, "additionalProperties": False}
+            try:
+                parameters, known = self._store.get(schema)
+                parameters.check(self._way)
+            except (SchemaError, UnsatisfiableError) as error:
+                error.pointer = below + error.pointer
+                raise
+            if key is not None:
+                kept_tools[key] = name, parameters, below
         report = parameters.document.report
         if report.findings or options.lenient:
             for finding in parameters.findings(options):

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TypeVar
 
 from .._limits import Limits
-from ..automata.grammar import Guard, Lazy, Lexeme, Node, ObjectShape, Skin, Space, Union
+from ..automata.grammar import Frame, Guard, Layout, Lazy, Lexeme, Node, ObjectShape, Skin, Space, Union
 from ..automata.json_layouts import array_layout, distinct_layout, object_layout
 from ..languages import operations
 from ..languages.dfa import DFA
@@ -22,7 +23,7 @@ from ..schema.build import Builder
 from ..schema.dialect import IN_PLACE
 from ..schema.forms import FALSE, NULL, TRUE, Form, Goal
 from ..schema.notation import Notation, distinct_shape
-from .layouts import KEY, VALUE, Either, Guarded, Many, Maybe, Part, Parts, frame
+from .layouts import KEY, VALUE, Either, Guarded, Many, Maybe, Part, Parts, frame, layout
 from .markers import ElementBody, KeyValueBody, Typing, Wire
 from .marks import Inputs, Marks
 from .parameters import Parameters, Way
@@ -81,58 +82,65 @@ class KeyValues(Notation):
         return ways[0] if len(ways) == 1 else Union(tuple(ways))
 
     def number(self, language: DFA) -> DFA:
-        if self.exponents:
+        if self.exponents or (language.table[:, language.classes[list(b"eE")]] < 0).all():
             return language
-        plain = operations.intersect(language, compile_pattern(_PLAIN_NUMBERS))
-        return language if plain.is_empty else plain
+        return _plain_numbers(language)
+
+
+@lru_cache(maxsize=256)
+def _plain_numbers(language: DFA) -> DFA:
+    """Those of some numbers that any reader takes for numbers; all where there is none."""
+    plain = operations.intersect(language, compile_pattern(_PLAIN_NUMBERS))
+    return language if plain.is_empty else plain
 
 
 class Elements:
     """Arguments as elements with raw text, for one tool.
 
-    after_head: layout between the call's head and the first element.
     free_json: objects and arrays are any text.
     capitals: True, False and None may be written where the format's older templates wrote them.
     """
 
-    def __init__(
-        self, builder: Builder, wire: Wire, marks: Marks, after_head: str, *, free_json: bool, capitals: bool
-    ) -> None:
+    def __init__(self, builder: Builder, wire: Wire, marks: Marks, *, free_json: bool, capitals: bool) -> None:
         assert isinstance(wire.body, ElementBody)
         self.builder, self.body, self.marks = builder, wire.body, marks
         self.free_json, self.capitals = free_json, capitals and wire.body.capitals
-        self.parts = self._arguments(wire, after_head, wire.loose)
         self.ending = marks.spell(wire.body.value_close.text)
         lexicon = builder.normaliser.lexicon
         self.free = Lexeme(dfa=lexicon.whole(lexicon.universe))
         self._values: dict[Goal, Node] = {}
 
-    def _arguments(self, wire: Wire, after_head: str, loose: bool) -> tuple[Part, ...]:
-        """All that follows the head of a call, up to its close."""
-        body, spell = self.body, self.marks.spell
+    @staticmethod
+    def layout(wire: Wire, marks: Marks, after_head: str) -> Layout:
+        """All that follows the head of a call, up to its close, for any tool.
+
+        after_head: layout between the head and the first element.
+        """
+        body, spell, loose = wire.body, marks.spell, wire.loose
+        assert isinstance(body, ElementBody)
         close = Guarded(Guard.CLOSE, spell(wire.close.text))
         gap = space(body.key_close.after, loose and bool(body.value_open.text))
         value_open = spell(body.value_open.text) if body.typing is Typing.SCHEMA else b""
         rest = (KEY, spell(body.key_close.text), *gap, value_open, VALUE)
         element = (Guarded(Guard.MORE, spell(body.key_open.text)), *rest)
         if loose:
-            return LOOSE, Many(*element, LOOSE), close
+            return layout(LOOSE, Many(*element, LOOSE), close)
         close = Guarded(Guard.CLOSE, spell(wire.close.before + wire.close.text))
         after = spell(body.value_close.after)
         if not body.between:
-            return spell(after_head), Many(*element, after), close
+            return layout(spell(after_head), Many(*element, after), close)
         further = (Guarded(Guard.MORE, spell(body.between + body.key_open.text)), *rest)
-        return spell(after_head), Either((*element, Many(*further), close), (close,))
+        return layout(spell(after_head), Either((*element, Many(*further), close), (close,)))
 
-    def node(self, goal: Goal) -> Node:
-        """The arguments that satisfy a goal."""
+    def node(self, goal: Goal, layout: Layout) -> Node:
+        """The arguments that satisfy a goal, in the layout of their format."""
         builder, inhabited = self.builder, self.builder.normaliser.emptiness.members
         frames: list[Node] = []
         with builder.lock:
             for members in filter(inhabited, builder.normaliser.settled(goal).objects):
                 shape = _written(self.body, builder.shape(members, self._value))
                 if shape is not None:
-                    frames.append(frame(*self.parts, shape=shape))
+                    frames.append(Frame(layout, shape))
         assert frames, "see can_write"
         return frames[0] if len(frames) == 1 else Union(tuple(frames))
 
@@ -281,8 +289,12 @@ def is_same(a: Lexeme, b: Lexeme) -> bool:
 def padded(text: Lexeme, pad: bytes, limits: Limits) -> Iterator[Parts]:
     """Ways to write a string where readers take away one `pad` on either side if it is there.
 
-    A string that begins or ends with the pad itself needs one more there; all others may go without.
+    A string that begins or ends with the pad itself needs one more there; all others may go without. Where a string
+    less a pad is one of the language, too, nothing depends on it.
     """
+    if text.dfa is not None and not text.words and is_closed_under_stripping(text, pad):
+        yield Maybe(pad), text, Maybe(pad)
+        return
     plain = tuple(word for word in text.words if not (word.startswith(pad) or word.endswith(pad)))
     if plain:
         yield Maybe(pad), Lexeme(words=plain), Maybe(pad)
@@ -305,6 +317,14 @@ def padded(text: Lexeme, pad: bytes, limits: Limits) -> Iterator[Parts]:
             yield (both,)
 
 
+def is_closed_under_stripping(text: Lexeme, pad: bytes) -> bool:
+    """Whether the strings of a lexeme are surely of it without their first or last byte, if that is `pad`."""
+    dfa, byte = text.dfa, pad[0]
+    if dfa is None or text.min_chars or dfa.step(0, byte) not in (0, -1):
+        return False
+    return bool((dfa.labels[dfa.table[:, dfa.classes[byte]] >= 0] >= 0).all())
+
+
 def _padded_word(word: bytes, pad: bytes) -> Iterator[bytes]:
     yield pad + word + pad
     if not word.endswith(pad):
@@ -315,10 +335,16 @@ def _padded_word(word: bytes, pad: bytes) -> Iterator[bytes]:
             yield word
 
 
+@lru_cache(maxsize=256)
+def _difference(one: DFA, other: DFA, limits: Limits) -> DFA:
+    """Kept, because the same few languages stand for the strings of most parameters."""
+    return operations.difference(one, other, limits)
+
+
 def _less(text: Lexeme, other: DFA, limits: Limits) -> Lexeme | None:
     """The language of a lexeme without words, less another; None where nothing is left."""
     assert text.dfa is not None
-    dfa, low, high = operations.difference(text.dfa, other, limits), text.min_chars, text.max_chars
+    dfa, low, high = _difference(text.dfa, other, limits), text.min_chars, text.max_chars
     if dfa.is_empty:
         return None
     if low and high is not None and not dfa.has_interval_lengths:

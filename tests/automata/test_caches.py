@@ -113,3 +113,37 @@ def test_memory_is_counted() -> None:
     held = vocab.nbytes
     index.cache.used[0] += 3
     assert vocab.nbytes == held + 3 * 4 * index.words
+
+
+KEYS = {
+    "a": {"type": "integer"},
+    "ab": {"type": "string"},
+    "#": {"$ref": "#"},
+    "b": {"type": "array", "items": {"$ref": "#"}},
+}
+TOLD = [
+    pytest.param([b',"', b'","', b'}, {"'], id="not which keys may follow"),
+    pytest.param([b',"a', b'","#', b'},"b', b', "\\', b'1,"'], id="how keys begin"),
+    pytest.param([b'","\\u', b',"\\u0061', b',"'], id="escaped keys"),
+    pytest.param([b',"ab":', b'","a":1,"', b',"'], id="whole keys"),
+]
+
+
+@pytest.mark.parametrize("pieces", TOLD)
+@pytest.mark.parametrize("more", [{}, {"additionalProperties": False}, {"maxProperties": 3, "required": ["a"]}])
+def test_states_that_differ_in_the_keys_written(pieces: list[bytes], more: dict) -> None:
+    """What is kept for a state holds in every state with the same key: each bit is what trying the token says."""
+    tokens = [bytes([b]) for b in range(256)] + pieces
+    vocab = Vocabulary.from_tokens(tokens, eos_token_ids=[])
+    tried = [t for t, text in enumerate(tokens) if text in (b",", b"}", b"]", b"a", b"#", b'"') or len(text) > 1]
+    grammar = compile_json_schema({"type": "object", "properties": KEYS, **more}, vocab, whitespace="compact")
+    rng, bitmask = random.Random(1), allocate_token_bitmask(1, vocab.size)
+    for _ in range(12):
+        matcher = grammar.matcher()
+        for _ in range(60):
+            matcher.fill_next_token_bitmask(bitmask)
+            bits = np.unpackbits(bitmask[0].view(np.uint8), bitorder="little")
+            assert {t for t in tried if bits[t]} == {t for t in tried if matcher.allows(t)}
+            allowed = [t for t in np.flatnonzero(bits).tolist() if t in tried or tokens[t] in b'{:[1"']
+            if not allowed or not matcher.accept_token(rng.choice(allowed)):
+                break

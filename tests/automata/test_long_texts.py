@@ -48,6 +48,17 @@ def test_a_text_that_takes_too_long_ends_in_a_limit_error() -> None:
             ask('"' + "a" * 10**6 + '"')
 
 
+def test_a_reply_that_takes_too_long_ends_in_a_limit_error() -> None:
+    tool = {"name": "f", "parameters": {"type": "object", "properties": {"a": {"type": "string"}}}}
+    automaton = constrain.compile_tools([tool], None, "hermes", limits=constrain.Limits(max_seconds=0.05))
+    call = '<tool_call>{"name": "f", "arguments": {"a": "%s"}}</tool_call>'
+    assert automaton.accepts("Text. " + call % "x")
+    for text in ("text " * 10**5, call % ("a" * 10**6)):
+        for ask in (automaton.accepts, automaton.explain):
+            with pytest.raises(constrain.LimitError, match="max_seconds"):
+                ask(text)
+
+
 def test_a_unique_array_nested_too_deeply_ends_in_a_limit_error() -> None:
     schema = {"type": "array", "uniqueItems": True, "items": {"$ref": "#"}}
     grammar = constrain.compile_json_schema(schema, limits=constrain.Limits(max_seconds=2))

@@ -75,11 +75,18 @@ def test_values_of_tools(wire: str) -> None:
     marks += ["<arg_value>", "</arg_value>"]
     special = {mark: len(TOKENS) + k for k, mark in enumerate(marks)}
     vocabulary = Vocabulary.from_tokens(TOKENS, special=special, eos_token_ids=[])
-    properties = {"s": {"type": "string"}, "t": {"type": "string", "maxLength": 6}, "u": {"pattern": "^[a-z]+$"}}
+    properties = {
+        "s": {"type": "string"},
+        "t": {"type": "string", "maxLength": 6},
+        "u": {"pattern": "^[a-z]+$"},
+        "v": {"type": ["string", "integer"], "minLength": 1, "maxLength": 3},
+        "w": {"type": "string", "minLength": 2, "pattern": r"^[^a].*\S$"},
+        "x": {"type": "string", "minLength": 3, "maxLength": 40, "not": {"const": "abc"}},
+    }
     tool = {"name": "f", "input_schema": {"type": "object", "properties": properties, "required": ["s", "t"]}}
     grammar = compile_tools([tool], vocabulary, wire, tool_choice="required")
     bitmask = allocate_token_bitmask(1, vocabulary.size)
-    for seed in range(4):
+    for seed in range(8):
         rng, matcher = random.Random(seed), grammar.matcher()
         for _ in range(60):
             matcher.fill_next_token_bitmask(bitmask)

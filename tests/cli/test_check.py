@@ -292,3 +292,12 @@ def test_the_normal_form(command: Command) -> None:
     [entry] = command.json({"type": "string", "enum": [0.5]}, "--explain")["normal_form"]
     assert entry["empty"] is True
     assert command.json({"type": "string", "enum": [0.5]}, "--explain")["example"] is None
+
+
+def test_a_text_that_takes_too_long_is_an_error(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    from constrain import Limits
+
+    monkeypatch.setattr("constrain.cli.verdicts.Limits", lambda: Limits(max_seconds=0.0))
+    code, out, err = command({"type": "string"}, instances=("x" * 1000,))
+    assert code == 2 and "accepted" not in out
+    assert "instance0.json: limit max_seconds" in out + err

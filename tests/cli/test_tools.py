@@ -10,6 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from constrain._limits import timed
 from constrain.cli import main
 from constrain.wires.markers import WIRES
 from constrain.wires.render import render_call
@@ -127,3 +128,13 @@ def test_unusable_input(files: Path, capsys: pytest.CaptureFixture[str], monkeyp
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(b"Hello")))
     assert main([*base, "--text", "-"]) == 0
     assert "accepted  standard input: 5 characters of text, 0 calls" in capsys.readouterr().out
+
+
+def test_a_reply_that_takes_too_long_is_an_error(
+    files: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from constrain import Limits
+
+    monkeypatch.setattr("constrain.automata.compiled.timed", lambda _, what: timed(Limits(max_seconds=0.0), what))
+    assert main(["tools", "--tools", "tools.json", "--wire", "hermes", "--text", write("long", "text " * 1000)]) == 2
+    assert "long: limit max_seconds" in capsys.readouterr().err

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from constrain import Vocabulary
@@ -199,3 +201,14 @@ def test_options_are_checked() -> None:
     assert parser.finish() == []
     with pytest.raises(RuntimeError, match="finished"):
         parser.push_text("more")
+
+
+@pytest.mark.parametrize("text", ["\n", " ", "\n\t", "`", "<", "x\n", "```\n", "{"], ids=repr)
+def test_time_grows_with_the_text_alone(text: str) -> None:
+    taken = []
+    for n in (2_000, 2_000, 32_000):
+        start = time.process_time()
+        reply = read("llama3", [text * n])
+        taken.append(time.process_time() - start)
+        assert len(reply.text.strip()) in (0, len((text * n).strip()))
+    assert taken[2] < 16 * 5 * max(taken[1], 0.005)  # 16 times the text; 256 times if it were quadratic

@@ -52,10 +52,15 @@ def main() -> int:
     parser.add_argument("--instances", type=int, default=10, help="instances of each, samples not counted")
     parser.add_argument("--seed", type=int, default=0, help="another seed, other schemas")
     parser.add_argument("--kernels", type=float, default=0.1, help="share of schemas whose masks are compared too")
+    parser.add_argument("--seconds", type=float, default=60.0, help="time of one compilation or sample")
     parser.add_argument("--families", nargs="*", default=list(ORDER), choices=sorted(FAMILIES))
     parser.add_argument("--state", type=Path, help="file of finished blocks, to go on from")
     options = parser.parse_args()
-    judge, seen, totals = Judge(options.kernels, options.instances), set[str](), dict[str, Counter[str]]()
+    judge, seen, totals = (
+        Judge(options.kernels, options.instances, options.seconds),
+        set[str](),
+        dict[str, Counter[str]](),
+    )
     done: set[tuple[str, int]] = set()
     for line in options.state.read_text("utf-8").splitlines() if options.state and options.state.exists() else ():
         entry: dict[str, Any] = json.loads(line)
@@ -91,8 +96,11 @@ def _judged(counts: Counter[str]) -> int:
 
 def _line(counts: Counter[str]) -> str:
     shown = {name: n for name, n in counts.items() if name not in ("schemas", "failures")}
-    others = ", ".join(f"{n:,} {name}" for name, n in shown.items())
-    return f"{_judged(counts):,} judged, {others}; {counts['failures']} failures"
+    return (
+        f"{_judged(counts):,} judged, "
+        + ", ".join(f"{n:,} {name}" for name, n in shown.items())
+        + f"; {counts['failures']} failures"
+    )
 
 
 if __name__ == "__main__":

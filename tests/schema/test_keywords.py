@@ -7,6 +7,10 @@ from typing import Any
 
 import pytest
 
+from constrain import SchemaError
+from constrain.automata.oracle import Oracle
+from constrain.schema import compile_schema
+
 from .support import accepts, is_valid, oracle
 
 VALUES: list[Any] = [
@@ -306,3 +310,26 @@ def test_listed_integers_are_written_as_integers_where_a_schema_asks_for_them() 
         assert not oracle(schema, numbers="any", draft=4).accepts(b"12.0")
     for schema in (listed, {**listed, "type": "number"}, {"anyOf": [{"type": "integer"}, listed]}):
         assert oracle(schema).accepts(b"12.0")
+
+
+@pytest.mark.parametrize("numbers", ["canonical", "any"])
+def test_numbers_beyond_floats_are_listed_like_others(numbers: str) -> None:
+    def verdicts(schema: str, *texts: str) -> list[bool]:
+        grammar = Oracle(compile_schema(schema, numbers=numbers)[0])
+        return [grammar.accepts(text.encode()) for text in texts]
+
+    long = "1" + "0" * 400
+    assert verdicts('{"enum": [1e400, 1e-400]}', "1e400", "1E-400", long, "1e399", "0") == [
+        True,
+        True,
+        True,
+        False,
+        False,
+    ]
+    assert verdicts('{"const": 1e400, "type": "integer"}', long, long + "0", "1") == [True, False, False]
+    assert verdicts('{"enum": [1e400, 3], "multipleOf": 2}', "1e400", "3", "2") == [True, False, False]
+    assert verdicts('{"const": [1e400, {"a": 1e-400}]}', '[1e400,{"a":1e-400}]', '[1e400,{"a":0}]') == [True, False]
+    assert verdicts('{"enum": [1e400, 1], "maximum": 1e399}', "1", "1e400") == [True, False]
+    for far in ('{"const": 1e999999}', '{"enum": [[1e-999999]]}', '{"maximum": 1e999999}'):
+        with pytest.raises(SchemaError, match="out of range"):
+            compile_schema(far, numbers=numbers)

@@ -8,12 +8,14 @@ from typing import Any
 
 import pytest
 
+import constrain
 from constrain.automata.grammar import Frame, Lazy, Lexeme, ObjectShape, Union, resolve
 from constrain.automata.oracle import Oracle, children
 from constrain.schema import compile_schema
 
 from .support import accepts, oracle
 
+VOCABULARY = constrain.Vocabulary.from_tokens([bytes([byte]) for byte in range(256)], eos_token_ids=[])
 ORDERED = {"type": "object", "properties": {"b": {"type": "integer"}, "a": {"type": "integer"}}, "required": ["c", "a"]}
 
 
@@ -24,6 +26,16 @@ def test_members_come_in_the_order_of_their_declaration() -> None:
         assert grammar.accepts(text)
     for text in (b'{"a":1,"b":1,"c":1}', b'{"c":1,"a":1}', b'{"z":1,"a":1,"c":1}'):
         assert not grammar.accepts(text) and oracle(ORDERED).accepts(text)
+
+
+@pytest.mark.parametrize("impossible", [{"a": False}, {"z": False}, {"a": False, "z": {"not": {}}}])
+def test_a_member_that_cannot_be_has_no_place_in_the_order(impossible: dict[str, Any]) -> None:
+    """The places of the others stay dense, as the kernels index them."""
+    schema = {"properties": {**impossible, "c": {"type": "null"}, "b": {"type": "null"}}, "additionalProperties": False}
+    grammar = constrain.compile_json_schema({"type": "object", **schema}, VOCABULARY, property_order="schema")
+    assert grammar.matcher().accept_bytes(b'{"c":null,"b":null}')
+    assert not grammar.matcher().accept_bytes(b'{"b":null,"c":null}')
+    assert grammar.accepts(b'{"c":null,"b":null}') and not grammar.accepts(b'{"b":null,"c":null}')
 
 
 def test_no_key_occurs_twice() -> None:

@@ -5,7 +5,8 @@ walks       whole replies at random over the masks, the matcher in a call from t
 renderings  valid arguments, written as templates write them: accepted in every tokenization that is tried, of the
             longest pieces and of random ones, and by the interpreter
 
-Each number is a seed of its own, so a failure is repeated by `--wires NAME --start SEED --walks 1`.
+Each number is a seed of its own, so a failure is repeated by `--wires NAME --start SEED --walks 1`. A set of tools
+serves SHARED seeds.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 import argparse
 import random
 from collections import Counter
+from functools import lru_cache
 from typing import Any
 
 import constrain
@@ -26,16 +28,22 @@ from .support import EOS, VOCABULARY, Mirror, is_valid, random_arguments, random
 __all__ = ["NAMES", "rendered", "walked"]
 
 NAMES = (*WIRES, "qwen")
+SHARED = 4
 SILENT = ("harmony", "kimi_k3")
 """Formats in which a message may begin like a call and be an answer."""
 
 
-def make(wire: str, tools: list[dict[str, Any]], rng: random.Random) -> ToolAutomaton | None:
+@lru_cache(maxsize=2)
+def make(wire: str, seed: int) -> tuple[list[dict[str, Any]], ToolAutomaton | None]:
+    """Random tools and their automaton; None where they cannot be written."""
+    rng = random.Random(seed)
+    tools = random_tools(rng)
     choice, parallel = rng.choice(["auto", "required"]), rng.random() < 0.7
     try:
-        return ToolAutomaton(tools, VOCABULARY, wire, tool_choice=choice, parallel=parallel, on_bad_tool="drop")
+        options = {"tool_choice": choice, "parallel": parallel, "on_bad_tool": "drop"}
+        return tools, ToolAutomaton(tools, VOCABULARY, wire, **options)
     except constrain.UnsatisfiableError:
-        return None
+        return tools, None
 
 
 def open_call(automaton: ToolAutomaton, rng: random.Random) -> list[int]:
@@ -50,8 +58,7 @@ def open_call(automaton: ToolAutomaton, rng: random.Random) -> list[int]:
 def walked(wire: str, seed: int, most: int, mirrored: bool = False) -> tuple[int, int] | None:
     """(tokens, calls) of one walk, all found valid; None where it did not end, or the tools cannot be written."""
     rng = random.Random(seed)
-    tools = random_tools(rng)
-    automaton = make(wire, tools, rng)
+    tools, automaton = make(wire, seed // SHARED)
     if automaton is None:
         return None
     matcher = automaton.matcher()
@@ -78,8 +85,7 @@ def walked(wire: str, seed: int, most: int, mirrored: bool = False) -> tuple[int
 def rendered(wire: str, seed: int, splits: int) -> int | None:
     """How many tokenizations of one or two rendered calls were accepted; None where there are none for the seed."""
     rng = random.Random(seed)
-    tools = random_tools(rng)
-    automaton = make(wire, tools, rng)
+    tools, automaton = make(wire, seed // SHARED)
     chosen = [rng.choice(tools)["function"] for _ in range(rng.choice([1, 1, 2]))]
     calls = [(one["name"], random_arguments(rng, one["parameters"])) for one in chosen]
     if automaton is None or (automaton.plan.single and len(calls) > 1):

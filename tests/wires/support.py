@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import random
 import string
+from bisect import bisect_left
 from typing import Any
 
 import jsonschema
@@ -281,10 +282,11 @@ def walk(matcher: Any, rng: random.Random, most: int, mirror: Mirror | None = No
 
 def pick(choices: list[int], rng: random.Random, hurry: bool) -> int:
     """Favour structure over letters, the more so when the walk should come to an end."""
-    control = [t for t in choices if t >= FIRST_CONTROL]
+    control = choices[bisect_left(choices, FIRST_CONTROL) :]
     if control and rng.random() < 0.7:
         return rng.choice(control)
-    marks = [t for t in choices if t < 256 and chr(t) in '"}]>/<'] if len(choices) > 40 or hurry else choices
+    single = choices[: bisect_left(choices, 256)]
+    marks = [t for t in single if chr(t) in '"}]>/<'] if len(choices) > 40 or hurry else choices
     if marks and rng.random() < (0.8 if hurry else 0.3):
         return rng.choice(marks)
     return rng.choice(choices)
