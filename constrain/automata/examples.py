@@ -32,6 +32,8 @@ _TYPICAL = (
 """One text or two of each common format."""
 _LONG = 24
 """Characters after which a string heads for its end."""
+_SOME_DIGITS = 8
+"""Digits after which a number heads for a multiple, or fewer."""
 _PATIENCE = 6
 """Plain words that are tried before a string is made of letters."""
 _DIGITS = frozenset(b"0123456789")
@@ -197,6 +199,11 @@ class _Writer:
         bring the end nearer.
         """
         if state < 0 or node.dfa is None:
+            return
+        if node.remainders is not None and len(content) >= self.rng.randrange(1, _SOME_DIGITS):
+            # few numbers are multiples: towards the next one
+            _, remainder = node.remainders.run(node.dfa, content)
+            yield from next(node.remainders.texts(node.dfa, state, remainder), b"")[:1]
             return
         targets = node.dfa.table[state][node.dfa.classes].tolist()
         viable = [byte for byte, target in enumerate(targets) if target >= 0]

@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from ..languages.dfa import DFA
+from ..languages.remainders import Remainders
 
 __all__ = [
     "MANY_LABELS",
@@ -85,6 +86,7 @@ class Lexeme(Node):
 
     words: distinct, sorted, each the UTF-8 bytes of a value; they are not subject to the character bounds.
     dfa:   needs `has_interval_lengths` where a bound is given.
+    remainders: of a raw lexeme without bounds on characters, which words of dfa are admitted; or all.
     values: of a number with finitely many values, though perhaps infinitely many spellings (0.5, 0.50, ...): a bound on
     how
             many; else 0.
@@ -96,6 +98,7 @@ class Lexeme(Node):
     max_chars: int | None = None
     skin: Skin = Skin.RAW
     values: int = 0
+    remainders: Remainders | None = None
 
 
 @dataclass(eq=False)

@@ -52,6 +52,7 @@ from .layout import (
     R_REGS,
     REACH,
     REGS,
+    REMAINDER,
     S_FLAGS,
     SHAPE_ARRAY,
     SHAPE_OBJECT,
@@ -190,7 +191,7 @@ def config_hash(desc, P, A, C, row):
                 h = mix(h, load_hash_at(A, extras + X_HASH))
             if extras != 0:
                 h = mix(h, hash_of_alike(A, octets(desc, E_TEXT), extras, C[row + TEXT], P[node + L_SKIN]))
-        if P[node + L_COUNTED] == TIGHT:
+        if P[node + L_COUNTED] == TIGHT or P[node + L_COUNTED] == REMAINDER:
             h = mix(h, C[row + CHARS])
         elif P[node + L_COUNTED] != UNCOUNTED:
             h = mix(h, clipped(C[row + CHARS], P[node + L_MIN], P[node + L_MAX]))

@@ -11,6 +11,9 @@ symbol: a call that cannot start with an input is not made.
                   counted (do characters count?), object shape (for keys), finite (a number of finitely many values),
                   goes on (after any content its automaton has words of any length),
                   the most characters that acceptance can be away
+    remainders    of a lexeme: modulus, step (2 ints each), ints of a dfa state, n others, runs of each dfa state, others
+                  (2 ints each). runs: do digits count?, digits left out at an end (-1: none), n, then per run: digits, first
+                  number modulo the modulus (2 ints), how many more there are, as far as that matters (2 ints)
     union         kind, n, then the addresses of its alternatives
     frame         kind, start state, shape kind, shape
     stub          kind, index, address once built (0 before)
@@ -66,7 +69,13 @@ SKIN_RAW, SKIN_JSON = 0, 1
 # L_COUNTED: characters do not count; they count, but the automaton may end or go on anywhere, so that the bounds alone decide;
 # they count; they count, and acceptance may be further away than a token is long
 UNCOUNTED, LOOSE, STRICT, TIGHT = 0, 1, 2, 3
+REMAINDER = 4  # L_COUNTED: not characters, but a remainder is kept, as L_MIN says (remainders.py); L_MAX is -1
 REACH = 160  # more bytes than any usual token has
+
+# remainders of a lexeme, and of one state of its automaton
+M_MODULUS, M_STEP, M_STATE, M_OTHERS, M_RUNS, M_OTHER = 0, 2, 4, 5, 6, 7
+N_COUNTS, N_ENDS, N_RUNS, N_FIRST_RUN = 0, 1, 2, 3
+RUN_DIGITS, RUN_FIRST, RUN_MORE, RUN_SIZE = 0, 1, 3, 5
 
 # union
 U_COUNT, U_FIRST = 1, 2

@@ -56,9 +56,11 @@ from .layout import (
     O_WORDS,
     PARENT,
     R_REGS,
+    REMAINDER,
     SKIN_RAW,
     STATE,
     TEXT,
+    UNCOUNTED,
     X_BYTES,
     X_DATA,
     X_HASH,
@@ -66,6 +68,7 @@ from .layout import (
     X_START,
 )
 from .mixing import load_hash_at, mix, store_hash_at
+from .remainders import can_divide, feed_digit, may_end, remainder_of
 
 MAX_CODE = 0x10FFFF
 
@@ -154,12 +157,15 @@ def narrow(P, A, y, byte):
 @kernel("P A i i -> v")
 def feed(P, A, y, byte):
     """Advance the lexeme of configuration row `y` by one byte of content, in place; viability is asked afterwards."""
-    node = A[y + NODE]
+    counted = P[A[y + NODE] + L_COUNTED]
     if A[y + LO] < A[y + HI]:
         narrow(P, A, y, byte)
-    A[y + STATE] = follow(P, A[y + STATE], byte)
-    if P[node + L_COUNTED] != 0 and byte & 0xC0 != 0x80:
+    if counted == REMAINDER:
+        if A[y + STATE] >= 0:
+            feed_digit(P, A, y, byte)
+    elif counted != UNCOUNTED and byte & 0xC0 != 0x80:
         A[y + CHARS] += 1
+    A[y + STATE] = follow(P, A[y + STATE], byte)
 
 
 @kernel("P A i i -> v")
@@ -195,7 +201,10 @@ def viable(P, A, T, y):
     """Whether some completion of the lexeme exists; a dead automaton part is put to -1."""
     node, state = A[y + NODE], A[y + STATE]
     shape = P[node + L_SHAPE]
-    if state >= 0 and P[node + L_COUNTED] != 0 and not within_bounds(P, node, state, A[y + CHARS]):
+    if state >= 0 and P[node + L_COUNTED] == REMAINDER:
+        if not can_divide(P, node, state, remainder_of(A, y)):
+            state = -1
+    elif state >= 0 and P[node + L_COUNTED] != 0 and not within_bounds(P, node, state, A[y + CHARS]):
         state = -1
     if state >= 0 and shape >= 0:
         allowed = P[state + D_LABELS] & A[A[A[y + PARENT] + R_REGS] + G_EXTRA] != 0
@@ -220,6 +229,8 @@ def complete(P, A, y):
         return 0
     if state < 0 or P[state + D_LABEL] < 0:
         return -1
+    if P[node + L_COUNTED] == REMAINDER:
+        return 0 if may_end(P, node, state, remainder_of(A, y)) else -1
     if P[node + L_COUNTED] != 0:
         chars, upper = A[y + CHARS], P[node + L_MAX]
         if chars < P[node + L_MIN] or (upper >= 0 and chars > upper):

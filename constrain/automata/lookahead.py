@@ -51,6 +51,7 @@ from .layout import (
     R_REGS,
     R_STATE,
     REGS,
+    REMAINDER,
     S_CALL_LIST,
     S_CALLS,
     S_EDGE_LIST,
@@ -255,7 +256,7 @@ def alone(P, A, C, row):
     node, state = C[row + NODE], C[row + STATE]
     if node == DONE or P[node] == K_FRAME or P[node + L_SKIN] != SKIN_RAW or P[node + L_SHAPE] >= 0:
         return False
-    if state < 0 or C[row + LO] < C[row + HI] or P[P_COMPARES] != 0:
+    if state < 0 or C[row + LO] < C[row + HI] or P[node + L_COUNTED] == REMAINDER or P[P_COMPARES] != 0:
         return False
     for k in range(8):
         A[A_NEXT + k] = 0

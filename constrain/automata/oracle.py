@@ -281,6 +281,8 @@ class Oracle:
         if low < high and node.words[low] == thread.text.content:
             return 0
         label = int(node.dfa.labels[state]) if node.dfa is not None and state >= 0 else -1
+        if node.remainders is not None:
+            return 0 if state >= 0 and node.remainders.may_end(state, chars) else -1
         if label >= 0 and node.min_chars <= chars <= _most(node.max_chars):
             return label
         return -1
@@ -300,7 +302,7 @@ class Oracle:
         if isinstance(node, _KeyLexeme):
             content = thread.text.content + data
             return ahead if _key_viable(*thread.caller.object, content) else None
-        if ahead.low < ahead.high or _dfa_viable(node.dfa, ahead, node.min_chars, node.max_chars):
+        if ahead.low < ahead.high or _dfa_viable(node, ahead):
             return ahead
         return None
 
@@ -549,14 +551,17 @@ def _more_words_than(dfa: DFA, state: int, bound: int) -> bool:
     return False
 
 
-def _dfa_viable(dfa: DFA | None, ahead: Ahead, min_chars: int, max_chars: int | None) -> bool:
+def _dfa_viable(node: Lexeme, ahead: Ahead) -> bool:
     state, chars, _, _ = ahead
-    if dfa is None or state < 0:
+    if node.dfa is None or state < 0:
         return False
-    if min_chars == 0 and max_chars is None:
+    if node.remainders is not None:
+        return node.remainders.is_viable(state, chars)
+    if node.min_chars == 0 and node.max_chars is None:
         return True
-    least, most = dfa.char_bounds
-    return bool(chars + least[state] <= _most(max_chars) and (most[state] < 0 or chars + most[state] >= min_chars))
+    least, most = node.dfa.char_bounds
+    within = chars + least[state] <= _most(node.max_chars)
+    return bool(within and (most[state] < 0 or chars + most[state] >= node.min_chars))
 
 
 def _state(dfa: DFA, content: bytes) -> int:

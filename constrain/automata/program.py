@@ -17,6 +17,7 @@ from .._errors import LimitError
 from .._limits import Limits
 from ..languages.dfa import DFA
 from ..languages.operations import ANY_STRING
+from ..languages.remainders import Remainders
 from . import layout as at
 from .diagrams import fewest_additional
 from .grammar import (
@@ -154,17 +155,20 @@ class Program:
     def _lexeme(self, node: Lexeme, shape: int) -> int:
         counted = at.UNCOUNTED
         if node.dfa is not None and not node.dfa.is_empty and (node.min_chars > 0 or node.max_chars is not None):
-            least, unbounded = node.dfa.char_bounds
-            loose = bool((least == 0).all() and (unbounded < 0).all())
-            counted = at.LOOSE if loose else at.STRICT if least.max() < at.REACH else at.TIGHT
+            nearest, farthest = node.dfa.char_bounds
+            loose = bool((nearest == 0).all() and (farthest < 0).all())
+            counted = at.LOOSE if loose else at.STRICT if nearest.max() < at.REACH else at.TIGHT
         most = -1 if node.max_chars is None else min(node.max_chars, 2**30)
+        least = min(node.min_chars, 2**30)
+        if node.remainders is not None and node.dfa is not None:
+            counted, least = at.REMAINDER, self._remainders(node.dfa, node.remainders)
         record = [
             at.K_LEXEME,
             int(node.skin),
             len(node.words),
             *self._words(node.words),
             self._dfa(node.dfa, node.skin, count_words=shape >= 0),
-            min(node.min_chars, 2**30),
+            least,
             most,
             counted,
             shape,
@@ -360,6 +364,20 @@ class Program:
         offsets = self._put(list(accumulate(map(len, words), initial=0)))
         return offsets, self._pack(b"".join(words))
 
+    def _remainders(self, dfa: DFA, remainders: Remainders) -> int:
+        """Address of what the kernels need to know of remainders."""
+        runs = []
+        for counts, ends, parts in zip(remainders.counts, remainders.ends, remainders.runs, strict=True):
+            record = [int(counts), ends, len(parts)]
+            for digits, first, last in parts:
+                more = min(last - first, remainders.room)
+                record += [digits, *_halves(first % remainders.modulus), *_halves(more)]
+            runs.append(self._put(record))
+        numbers = [half for other in remainders.others for half in _halves(other)]
+        width = self.dfa_record(dfa)
+        head = [*_halves(remainders.modulus), *_halves(remainders.step), width, len(remainders.others), self._put(runs)]
+        return self._put([*head, *numbers])
+
     def _dfa(self, dfa: DFA | None, skin: Skin, *, count_words: bool = False) -> int:
         """Address of the start state, -1 for none. Word counts are kept only where words can be used up: for keys."""
         if dfa is None or dfa.is_empty:
@@ -435,6 +453,11 @@ class Program:
         address = self._reserve(len(packed))
         self.heap[address : address + len(packed)] = packed
         return address
+
+
+def _halves(number: int) -> tuple[int, int]:
+    """A number of up to 62 bits as two ints."""
+    return number & 0x7FFFFFFF, number >> 31
 
 
 def first_bytes(node: Node, _open: frozenset[int] = frozenset()) -> int:

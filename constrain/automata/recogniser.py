@@ -174,7 +174,7 @@ class Recogniser:
     def _is_simple(self, node: Node) -> bool:
         if id(node) not in self.simple:
             if isinstance(node, Lexeme):
-                plain = node.min_chars == 0 and node.max_chars is None and not node.words
+                plain = node.min_chars == 0 and node.max_chars is None and node.remainders is None and not node.words
                 found = node.skin is Skin.RAW and plain and node.dfa is not None and not node.dfa.is_empty
             else:
                 assert isinstance(node, Frame)

@@ -157,7 +157,10 @@ class Completer:
         found: list[bytes | None] = [w[len(content) :] for w in node.words if w.startswith(content)]
         if json:
             found = [spelled(rest) + b'"' for rest in found if rest is not None]
-        if node.dfa is not None and (state := node.dfa.run(content)) >= 0:
+        if node.dfa is not None and node.remainders is not None:
+            state, remainder = node.remainders.run(node.dfa, content)
+            found.append(next(node.remainders.texts(node.dfa, state, remainder), None) if state >= 0 else None)
+        elif node.dfa is not None and (state := node.dfa.run(content)) >= 0:
             chars = sum(b & 0xC0 != 0x80 for b in content)
             most = None if node.max_chars is None else node.max_chars - chars
             rest = self._paths(node.dfa, node.skin).shortest(state, max(0, node.min_chars - chars), most)

@@ -47,8 +47,8 @@ class Place(NamedTuple):
 
 
 class Ahead(NamedTuple):
-    """What a content leads to in its lexeme: the state of the automaton (-1: none), the characters begun, and which of
-    the words start with it, low..high-1.
+    """What a content leads to in its lexeme: the state of the automaton (-1: none), the characters begun or the
+    remainder so far, and which of the words start with it, low..high-1.
     """
 
     state: int
@@ -88,7 +88,10 @@ class Text:
         """What the content leads to with `data` behind it."""
         state, chars, low, high = self.ahead
         for byte in data:
-            chars += byte & 0xC0 != 0x80
+            if node.remainders is None:
+                chars += byte & 0xC0 != 0x80
+            elif state >= 0:
+                chars = node.remainders.after(state, chars, byte)
             if state >= 0:
                 assert node.dfa is not None
                 state = node.dfa.step(state, byte)

@@ -251,7 +251,11 @@ class Values:
                 seen.add(word[len(content) :])
                 yield _written(word[len(content) :], node.skin)
         dfa = self._automaton(node)
-        if dfa is not None and (state := dfa.run(content)) >= 0:
+        if dfa is not None and node.remainders is not None:
+            state, remainder = node.remainders.run(dfa, content)
+            if state >= 0:
+                yield from node.remainders.texts(dfa, state, remainder)
+        elif dfa is not None and (state := dfa.run(content)) >= 0:
             words = (rest for _, rest in self.completer._paths(dfa, node.skin).words(state, seen))
             for rest in self._numerals(dfa, content) if node.values else words:
                 yield _written(rest, node.skin)

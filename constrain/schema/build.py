@@ -77,7 +77,7 @@ class Builder:
         self._nodes: dict[Goal, Node] = {}
         self._promises: dict[Goal, Node] = {}
         self._strings: dict[Strings, list[Node]] = {}
-        self._numbers: dict[Any, Node] = {}
+        self._numbers: dict[Any, list[Node]] = {}
 
     def node(self, goal: Goal) -> Node:
         """The node of an inhabited goal."""
@@ -140,12 +140,16 @@ class Builder:
         if form.bits:
             nodes.append(Lexeme(words=tuple(word for bit, word in _LITERALS if form.bits & bit)))
         if (form.numbers.values or form.numbers.clauses) and not self.normaliser.numerals.is_empty(form.numbers):
-            number = self._numbers.get(form.numbers)
-            if number is None:
-                dfa = self.notation.number(self.normaliser.numerals.automaton(form.numbers))
+            numbers = self._numbers.get(form.numbers)
+            if numbers is None:
                 count = self.normaliser.repeats.count_numbers(form.numbers) if self.normaliser.repeats.met else 0
-                number = self._numbers[form.numbers] = Lexeme(dfa=dfa, values=count)
-            nodes.append(number)
+                numbers = self._numbers[form.numbers] = [
+                    Lexeme(dfa=self.notation.number(dfa), values=count)
+                    if remainders is None
+                    else Lexeme(dfa=dfa, values=count, remainders=remainders)
+                    for dfa, remainders in self.normaliser.numerals.languages(form.numbers)
+                ]
+            nodes += numbers
         return nodes
 
     def arrays(self, form: Form) -> list[Node]:

@@ -9,18 +9,20 @@ knows the texts.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from decimal import Context, Decimal
 from fractions import Fraction
 from functools import reduce
 from math import ceil, floor, lcm
 
+from .._errors import LimitError
 from .._limits import Limits, check_alternatives
 from ..languages import operations
 from ..languages.dfa import DFA
 from ..languages.literals import number_literals
 from ..languages.numbers import PLACES, number_language
+from ..languages.remainders import Remainders, with_remainders
 from ..languages.words import from_words
 
 __all__ = ["ANY", "INTEGERS", "NOTHING", "Clause", "Exact", "Numbers", "Numerals", "exact", "of_values"]
@@ -31,6 +33,8 @@ Bound = tuple[Exact, bool]
 
 _ENUMERABLE = 10_000
 _WIDE = Context(prec=20_000)
+_STATES, _FEW = 1000, 500
+"""Remainders that are kept in states; multiples between two bounds that are listed."""
 _MANY, _NARROW = 64, 2
 """Values beyond which fewer places of the point of a mantissa are told apart, as each place is a text of its own."""
 
@@ -226,7 +230,7 @@ class Numerals:
 
     def __init__(self, spelling: str, limits: Limits) -> None:
         self.spelling, self.limits = spelling, limits
-        self._automata: dict[Clause, DFA] = {}
+        self._languages: dict[Clause, tuple[DFA, Remainders | None]] = {}
 
     def is_empty(self, numbers: Numbers) -> bool:
         return not numbers.values and all(self._clause_is_empty(c) for c in numbers.clauses)
@@ -254,37 +258,61 @@ class Numerals:
         tried = min(last, first + _ENUMERABLE + len(clause.excluded))
         if any(clause.holds(_decimal(step * k)) for k in range(first, tried + 1)):
             return False
-        return tried == last or self.clause_automaton(clause).is_empty
+        if tried == last:
+            return True
+        dfa, remainders = self.language(clause)
+        return dfa.is_empty or (remainders is not None and not remainders.is_viable(0, 0))
 
-    def clause_automaton(self, clause: Clause) -> DFA:
-        dfa = self._automata.get(clause)
-        if dfa is None:
-            dfa = self._automata[clause] = self._make(clause)
-        return dfa
+    def language(self, clause: Clause) -> tuple[DFA, Remainders | None]:
+        """The texts of a clause: words of an automaton, and where remainders would take too many states, which."""
+        found = self._languages.get(clause)
+        if found is None:
+            found = self._languages[clause] = self._make(clause)
+        return found
 
     def settle(self, numbers: Numbers) -> None:
         """Build now what might pass a limit: remainders."""
         for clause in numbers.clauses:
             if clause.multiples or clause.others:
-                self.clause_automaton(clause)
+                self.language(clause)
 
-    def _make(self, clause: Clause) -> DFA:
+    def _make(self, clause: Clause) -> tuple[DFA, Remainders | None]:
+        kind = "number" if clause.kind is None else "integer" if clause.kind else "fraction"
+        steps = [Fraction(m) for m in clause.multiples] + [Fraction(1)] * (clause.kind is True)
+        step = _least_common_multiple(steps) if steps else None
+        if step is not None and _is_wide(step, clause):
+            others = {Fraction(m) for m in clause.others} | ({Fraction(1)} if clause.kind is False else set())
+            base = self._automaton(clause, "integer" if clause.kind and self.spelling == "canonical" else "number")
+            finite = clause.low is not None and clause.high is not None
+            try:
+                return with_remainders(base, step, others, self.limits, finite=finite)
+            except LimitError as error:
+                if error.limit != "max_states":
+                    raise
+        return self._automaton(clause, kind, clause.multiples, clause.others), None
+
+    def _automaton(
+        self, clause: Clause, kind: str, multiples: Iterable[Exact] = (), others: Iterable[Exact] = ()
+    ) -> DFA:
         low, high = clause.low, clause.high
         return number_language(
-            kind="number" if clause.kind is None else "integer" if clause.kind else "fraction",
+            kind=kind,
             minimum=low[0] if low and not low[1] else None,
             exclusive_minimum=low[0] if low and low[1] else None,
             maximum=high[0] if high and not high[1] else None,
             exclusive_maximum=high[0] if high and high[1] else None,
-            multiple_of=clause.multiples,
-            not_multiple_of=clause.others,
+            multiple_of=multiples,
+            not_multiple_of=others,
             excluded=[x for x in clause.excluded if clause.holds_but_for_exclusion(x)],
             spelling=self.spelling,
             limits=self.limits,
         )
 
-    def automaton(self, numbers: Numbers) -> DFA:
-        parts = [self.clause_automaton(c) for c in numbers.clauses]
+    def languages(self, numbers: Numbers) -> Iterator[tuple[DFA, Remainders | None]]:
+        """The texts of some numbers, as few languages; see `language`."""
+        found = [self.language(clause) for clause in numbers.clauses if not self._clause_is_empty(clause)]
+        yield from ((dfa, remainders) for dfa, remainders in found if remainders is not None)
+        parts = [dfa for dfa, remainders in found if remainders is None]
         free = sorted(numbers.values - numbers.whole if self.spelling == "canonical" else numbers.values)
         if free:
             wide = 0 if self.spelling == "canonical" else PLACES if len(free) <= _MANY else _NARROW
@@ -294,7 +322,19 @@ class Numerals:
             parts.append(
                 from_words((text.encode() for text in [*texts, *(["-0"] if "0" in texts else [])]), self.limits)
             )
-        return reduce(lambda x, y: operations.union(x, y, self.limits), parts)
+        if parts:
+            yield reduce(lambda x, y: operations.union(x, y, self.limits), parts), None
+
+
+def _is_wide(step: Fraction, clause: Clause) -> bool:
+    """Whether an automaton of the multiples would have many states."""
+    width = step.numerator
+    for factor in (2, 5):
+        while width % factor == 0:
+            width //= factor
+    if width <= _STATES:
+        return False
+    return clause.low is None or clause.high is None or Fraction(clause.high[0]) - Fraction(clause.low[0]) > _FEW * step
 
 
 def _decimal(value: Fraction) -> Exact:

@@ -13,6 +13,7 @@ NESTED = {"$defs": {"a": {"type": "array", "items": {"$ref": "#/$defs/a"}}}, "$r
 CASES = {
     "number": ({"type": "number"}, lambda n: b"1" * n),
     "multiple": ({"type": "integer", "multipleOf": 7}, lambda n: b"7" * n),
+    "large multiple": ({"type": "integer", "multipleOf": 1000003}, lambda n: b"1000003" * n),
     "brackets": (NESTED, lambda n: b"[" * n + b"]" * n),
     "free brackets": ({}, lambda n: b"[" * n + b"]" * n),
     "objects": ({}, lambda n: b'{"a":' * n + b"1" + b"}" * n),
