@@ -24,7 +24,8 @@ from typing import TypeVar
 
 import numpy as np
 
-from .._limits import check_time
+from .._errors import LimitError
+from .._limits import Limits, check_time
 from ..languages.dfa import DFA
 from .diagrams import fewest, options
 from .grammar import SYMBOL, ArrayShape, Call, Frame, Guard, Lexeme, Node, ObjectShape, Select, Skin, Union, resolve
@@ -71,8 +72,11 @@ class Completer:
         self._automata: dict[tuple[DFA, Skin, int | None], _Paths] = {}
 
     def completion(self, threads: Iterable[Thread]) -> Word | None:
-        """See `completion`."""
-        return _least([self._grown(partial(self._thread, thread)) for thread in threads])
+        """See `completion`. LimitError where the values of arrays without equal items nest too deeply to be tried."""
+        try:
+            return _least([self._grown(partial(self._thread, thread)) for thread in threads])
+        except RecursionError:
+            raise LimitError("max_depth", Limits.max_depth, "nesting of the rest of an output") from None
 
     def word(self, node: Node) -> Word | None:
         """A short text of `node`; None when it has none."""
