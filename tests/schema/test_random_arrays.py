@@ -135,6 +135,18 @@ def test_a_way_to_the_end_is_found_where_the_shortest_leads_around() -> None:
             assert isinstance(rest, bytes) and is_valid(schema, json.loads(text + rest)), (text, rest)
 
 
+def test_an_item_goes_on_to_a_value_that_is_new() -> None:
+    """The nearest end of a member may make an item that was there."""
+    item = {"type": "object", "properties": {"a": {"enum": [1, 2]}}, "additionalProperties": False}
+    schema = {"type": "array", "items": item, "uniqueItems": True}
+    oracle = Oracle(compile_schema(schema, numbers="any", limits=PATIENT)[0])
+    for text in (b'[{"a":1},{"a":0', b'[{},{"a":1},{"a":0.', b'[{"a":1},{"a":2', b'[{"a":2},{"a":0'):
+        threads, used = oracle.run(text)
+        rest = completion(oracle, threads)
+        assert used == len(text) and isinstance(rest, bytes), text
+        assert is_valid(schema, json.loads(text + rest)), (text, rest)
+
+
 def numbers_of(value: Any) -> list[float]:
     if isinstance(value, (list, dict)):
         return [n for item in (value.values() if isinstance(value, dict) else value) for n in numbers_of(item)]
