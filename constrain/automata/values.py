@@ -179,9 +179,9 @@ class Values:
         for rest, caller in self._rests(thread):
             above = _recorded(caller, rest)
             registers = above.registers
-            matters = isinstance(thread.node, _KeyLexeme)  # does what follows depend on what is said?
+            # does what follows depend on what is said?
+            matters = isinstance(thread.node, _KeyLexeme) or _is_compared(above, frame)
             if isinstance(registers, Items) and registers.text is not None and above.depth > frame.depth:
-                matters = True
                 landed = self.oracle._land(above, value_of(registers.text + rest))
                 if landed is None:
                     continue
@@ -410,6 +410,15 @@ def _returns(call: Call) -> tuple[int, ...]:
 
 def _compares(thread: Thread) -> bool:
     return isinstance(thread.node, Frame) and isinstance(thread.node.shape, ArrayShape) and thread.node.shape.compared
+
+
+def _is_compared(thread: Thread | None, frame: Thread) -> bool:
+    """Whether what a thread writes is part of an item that an array within `frame` compares."""
+    while thread is not None and thread.depth > frame.depth:
+        if isinstance(thread.registers, Items) and thread.registers.text is not None:
+            return True
+        thread = thread.parent
+    return False
 
 
 def _is_endless(thread: Thread) -> bool:

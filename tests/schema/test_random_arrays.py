@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from constrain import Limits
 from constrain._errors import UnsatisfiableError
 from constrain.automata.oracle import Oracle
 from constrain.automata.shortest import completion
@@ -29,6 +30,8 @@ VALUES: list[Any] = [
     1, 1, 2, 3, 1.0, 0.5, 1.5, "a", "a", "b", "ab", "", None, True, False, [], [1], [True], [True, True], [1, 1], {},
     {"a": 1}, {"a": 2}, {"a": 1.0}, 5, 9, -1,
 ]  # fmt: skip
+PATIENT = Limits(max_seconds=600)
+"""On a busy machine too."""
 BYTES = b'"{}[]:,ab0123tfn-.eulsrz\\ '
 
 
@@ -83,7 +86,7 @@ def test_verdicts_agree_with_jsonschema(block: int) -> None:
         random = Random(seed)
         schema, values = array(random), [value(random) for _ in range(8)]
         try:
-            root, report = compile_schema(schema, numbers="any")
+            root, report = compile_schema(schema, numbers="any", limits=PATIENT)
         except UnsatisfiableError:
             assert not any(is_valid(schema, value) for value in values), (seed, schema)
             continue
@@ -98,7 +101,7 @@ def test_every_reading_of_a_random_walk_can_end(block: int) -> None:
         random = Random(seed)
         schema = array(random)
         try:
-            root, _ = compile_schema(schema, whitespace="compact")
+            root, _ = compile_schema(schema, whitespace="compact", limits=PATIENT)
         except UnsatisfiableError:
             continue
         oracle, text = Oracle(root), bytearray()
@@ -123,13 +126,25 @@ def test_a_way_to_the_end_is_found_where_the_shortest_leads_around() -> None:
     few = {"enum": ["a", 1, None]}
     exclusive = [{"uniqueItems": True}, {"items": {"enum": [[], [1], {}, 1]}, "uniqueItems": True, "maxItems": 4}]
     schema = {"type": "array", "uniqueItems": True, "contains": few, "minContains": 2, "oneOf": exclusive}
-    oracle = Oracle(compile_schema(schema, numbers="any")[0])
+    oracle = Oracle(compile_schema(schema, numbers="any", limits=PATIENT)[0])
     for text in (b'["a",5', b'["a","w', b'["a","w",', b'["a","w",5,6,7,"v', b'[[2],"a",{},7,null', b"[1,[1],{},"):
         threads, used = oracle.run(text)
         assert used == len(text)
         for thread in threads:
             rest = completion(oracle, [thread])
             assert isinstance(rest, bytes) and is_valid(schema, json.loads(text + rest)), (text, rest)
+
+
+def test_an_item_goes_on_to_a_value_that_is_new() -> None:
+    """The nearest end of a member may make an item that was there."""
+    item = {"type": "object", "properties": {"a": {"enum": [1, 2]}}, "additionalProperties": False}
+    schema = {"type": "array", "items": item, "uniqueItems": True}
+    oracle = Oracle(compile_schema(schema, numbers="any", limits=PATIENT)[0])
+    for text in (b'[{"a":1},{"a":0', b'[{},{"a":1},{"a":0.', b'[{"a":1},{"a":2', b'[{"a":2},{"a":0'):
+        threads, used = oracle.run(text)
+        rest = completion(oracle, threads)
+        assert used == len(text) and isinstance(rest, bytes), text
+        assert is_valid(schema, json.loads(text + rest)), (text, rest)
 
 
 def numbers_of(value: Any) -> list[float]:
