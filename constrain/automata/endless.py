@@ -7,6 +7,7 @@ from .layout import (
     A_POS,
     CHARS,
     D_EVERYTHING,
+    D_LABELS,
     D_MOST,
     D_WORDS,
     F_SHAPE,
@@ -49,7 +50,7 @@ def endless_until(P, A, C, T, row, frame):
         if state >= 0:
             most = P[node + L_MAX]
             if most < 0 and P[state + D_MOST] < 0 and P[node + L_FINITE] == 0:
-                if P[node + L_SKIN] == SKIN_JSON or not is_zero(A, T):
+                if P[node + L_SKIN] == SKIN_JSON or (P[state + D_LABELS] != 0 and not is_zero(A, T)):
                     return True
             if most >= 0 and P[state + D_WORDS] == D_EVERYTHING and most - C[row + CHARS] >= MANY:
                 return True

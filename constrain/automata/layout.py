@@ -21,7 +21,8 @@ symbol: a call that cannot start with an input is not made.
                   n calls, address of calls, n edges, then per edge: byte, target.
                   call: select, returning state, node, nullable, state where an item goes on that equals an earlier one
     dfa state     byte classes, label, least and most characters to acceptance, words to acceptance (-1: not
-                  to be counted here nor further on, D_EVERYTHING: all strings), labels of these words (bits, -1: any),
+                  to be counted here nor further on, D_EVERYTHING: all strings), labels of these words (bits, -1: any; outside
+                  keys 0 where only finitely many values follow, however they are spelled),
                   mask slot (-1: never, -2: not made yet), then per class its target
     object shape  see O_*            array shape   see Y_*
     diagram       of an object shape: see V_*

@@ -257,7 +257,10 @@ class Values:
                 yield from node.remainders.texts(dfa, state, remainder)
         elif dfa is not None and (state := dfa.run(content)) >= 0:
             words = (rest for _, rest in self.completer._paths(dfa, node.skin).words(state, seen))
+            few = node.skin is Skin.RAW and int(dfa.char_bounds[1][state]) < 0 and not dfa.endless_values[state]
             for rest in self._numerals(dfa, content) if node.values else words:
+                if few and len(rest) > dfa.n_states:
+                    return  # only zeros are left
                 yield _written(rest, node.skin)
                 if node.skin is Skin.RAW and _is_zero(content):
                     return
@@ -435,7 +438,7 @@ def _is_endless(thread: Thread) -> bool:
         state = node.dfa.run(thread.text.content)
         if node.skin is Skin.RAW and _is_zero(thread.text.content):
             return False
-        return state >= 0 and int(node.dfa.char_bounds[1][state]) < 0
+        return state >= 0 and bool(node.dfa.endless_values[state])
     if not isinstance(node, Frame) or not (thread.layout_state.edges or thread.layout_state.calls):
         return False
     if node.shape is None:

@@ -83,6 +83,15 @@ class DFA:
         return char_bounds(self)
 
     @cached_property
+    def endless_values(self) -> NDArray[np.bool_]:
+        """Whether infinitely many words that differ in value follow each state, bool[n_states]: of numbers, zeros at
+        the end of a fraction make no other value.
+        """
+        from ._lengths import endless_values
+
+        return endless_values(self)
+
+    @cached_property
     def has_interval_lengths(self) -> bool:
         """Whether from every state the possible character counts to acceptance form an interval.
 

@@ -136,3 +136,27 @@ def test_matchers_that_were_made_before_an_array_was_built() -> None:
     for matcher in matchers:
         assert matcher.accept_bytes(b'{"a":[1,[],[[]]')
         assert not matcher.accept_bytes(b",")
+
+
+@pytest.mark.parametrize(
+    ("step", "begun", "goes_on"),
+    [
+        (7, b"[7,7.", False),
+        (7, b"[7,14.", True),
+        (7, b"[7,7", True),
+        (0.25, b"[7.0,7.25,7.5,7.75,7.", False),
+        (0.25, b"[7.0,7.25,7.75,7.", True),
+        (0.25, b"[7.0,7.25,7.5,7.75,7", True),
+        (123457, b"[123457,123457.", False),
+        (123457, b"[123457,246914.", True),
+    ],
+)
+def test_zeros_at_the_end_make_no_other_number(step: float, begun: bytes, goes_on: bool) -> None:
+    schema = {"type": "array", "items": {"type": "number", "multipleOf": step}, "uniqueItems": True}
+    grammar = constrain.compile_json_schema(schema, VOCABULARY)
+    assert grammar.matcher().accept_bytes(begun) == goes_on
+    oracle = Oracle(grammar.root)
+    threads = oracle.start()
+    for byte in begun:
+        threads = oracle.advance(threads, byte)
+    assert bool(threads) == goes_on
