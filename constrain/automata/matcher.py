@@ -31,6 +31,10 @@ _FOREVER = 1 << 40  # more steps than there are
 _GUARD = 1  # bytes before the text, which are no blank
 
 
+_NOTHING = object()
+"""No bitmask, not even None."""
+
+
 class Matcher(Stepper):
     """Says which tokens may come next and takes the chosen one.
 
@@ -65,7 +69,7 @@ class Matcher(Stepper):
         self._desc: NDArray[np.int64] = np.zeros(at.E_SIZE, np.int64)
         self._verdicts: dict[int, bool] = {}
         self._verdict_table: NDArray[np.int64] = np.zeros(64, np.int64)
-        self._checked: object = None
+        self._checked: object = _NOTHING
         # so many steps more than can be taken back are kept, so that dropping them costs little a step
         self._spare = _FEW + min((max_rollback or 0) // 8, 192)
         self._describe()
@@ -95,7 +99,7 @@ class Matcher(Stepper):
         other.__dict__.update(self.__dict__)
         for name in ("_arena", "_configs", "_text", "_history", "_desc", "_verdicts", "_verdict_table"):
             setattr(other, name, getattr(self, name).copy())
-        other._checked = None
+        other._checked = _NOTHING
         other._describe()
         return other
 
@@ -149,7 +153,7 @@ class Matcher(Stepper):
         """Check an array for masks; what is numpy's own need not be checked again."""
         self._masks = mask_array(bitmask, self._index.words)
         self._rows = len(self._masks)
-        self._checked = bitmask if type(bitmask) is np.ndarray else None
+        self._checked = bitmask if type(bitmask) is np.ndarray else _NOTHING
 
     def allows(self, token_id: int) -> bool:
         """Whether `token_id` may come next, without a whole mask."""
