@@ -7,6 +7,7 @@ closed objects in the order of the schema, strings, enums, numbers, arrays and w
 from __future__ import annotations
 
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -85,7 +86,7 @@ def _text(value: str) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-class _Writer:
+class _Writer(ABC):
     def __init__(self) -> None:
         self.lines: list[str] = []
 
@@ -105,8 +106,9 @@ class _Writer:
         self.lines.append(f"{name}: {' | '.join(map(_text, texts))}")
         return name
 
+    @abstractmethod
     def call(self, functions: Sequence[Any]) -> str:
-        raise NotImplementedError
+        """The rule of one call of one of the functions."""
 
 
 class _Json(_Writer):

@@ -41,7 +41,8 @@ def part_compiler() -> Any:
 
     class PartCompiler(CompilerBase):  # type: ignore[misc]
         def define_pipelines(self) -> list[Any]:
-            self.state.library = Part(self.state.targetctx.codegen(), self.state.func_id.func_qualname)
-            return [DefaultPassBuilder.define_nopython_pipeline(self.state)]
+            compiling = self.state
+            compiling.library = Part(compiling.targetctx.codegen(), compiling.func_id.func_qualname)
+            return [DefaultPassBuilder.define_nopython_pipeline(compiling)]
 
     return PartCompiler

@@ -8,6 +8,7 @@ follow the plan. Tool automata are such grammars. So is an answer that comes aft
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from re import Pattern
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["AnswerGrammar", "ReplyGrammar"]
 
 
-class ReplyGrammar(Grammar):
+class ReplyGrammar(Grammar, ABC):
     """marks: how markers are spelled.   wires: the formats of the reply.
     triggers: patterns of texts by which a call begins, each with whether only at the start of a message.
     demand: what a reply must have, in a word.
@@ -41,9 +42,9 @@ class ReplyGrammar(Grammar):
     demand = "an answer"
 
     @property
+    @abstractmethod
     def plan(self) -> Plan:
         """What a matcher does outside the constrained part."""
-        raise NotImplementedError
 
     def accepts(self, data: bytes | str) -> bool:
         """Whether `data` is a whole reply. Control tokens are spelled out in it."""
