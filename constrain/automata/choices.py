@@ -12,6 +12,7 @@ The tokens of one mask ask the same of many bytes that begin a value, so a match
 from __future__ import annotations
 
 from ._kernel import kernel
+from .cells import allocate, bit
 from .layout import (
     A_NARROWED,
     A_TOP,
@@ -47,7 +48,6 @@ from .layout import (
     V_OTHERS,
     V_STATES,
 )
-from .lexemes import allocate, bit
 from .mixing import load_hash_at, mix
 from .views import view_i64
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ._kernel import kernel
+from .cells import bit
 from .layout import (
     A_POS,
     CHARS,
@@ -37,7 +38,6 @@ from .layout import (
     Y_MAX,
     Y_REST,
 )
-from .lexemes import bit
 
 MANY = 4  # characters that a free string may still get: more strings than an array has items
 

@@ -7,12 +7,13 @@ Equal values have equal hashes, whatever their spelling: escapes decoded, 1 = 1.
 from __future__ import annotations
 
 from ._kernel import kernel
+from .cells import allocate
+from .escapes import decode
 from .layout import (
     A_TOP,
     C_SIZE,
     SKIN_JSON,
 )
-from .lexemes import allocate, decode
 from .mixing import mix
 
 SEED, NUMBER, STRING, OBJECT, ARRAY = 0x2545F491, 11, 12, 13, 14

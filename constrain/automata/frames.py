@@ -7,6 +7,7 @@ byte; what cannot start with it is not called.
 from __future__ import annotations
 
 from ._kernel import kernel
+from .cells import allocate, bit
 from .choices import chosen, narrow, option_count, option_node, options_of
 from .guards import may_continue, passes
 from .hashes import row_hash, store_hash, value_of
@@ -108,13 +109,9 @@ from .layout import (
     Y_PREFIX_COUNT,
     Y_REST,
 )
-from .lexemes import (
-    allocate,
-    bit,
-    feed,
-    viable,
-)
+from .lexemes import feed
 from .rows import emit, push_return, push_scratch, set_row
+from .viability import viable
 
 
 @kernel("P A C i i i i i i -> i")

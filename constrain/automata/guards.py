@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ._kernel import kernel
+from .cells import any_bit
 from .choices import may_end
 from .layout import (
     F_SHAPE,
@@ -24,7 +25,6 @@ from .layout import (
     Y_PREFIX_COUNT,
     Y_REST,
 )
-from .lexemes import any_bit
 
 
 @kernel("P A i i i -> b")

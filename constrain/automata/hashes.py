@@ -8,6 +8,8 @@ write a comma and a whole key (A_WHOLE_KEYS) always. While a key is being writte
 from __future__ import annotations
 
 from ._kernel import kernel
+from .cells import any_bit
+from .keys import matched
 from .layout import (
     A_POS,
     A_WHOLE_KEYS,
@@ -71,7 +73,6 @@ from .layout import (
     Y_MIN,
     Y_PREFIX_COUNT,
 )
-from .lexemes import any_bit, matched
 from .mixing import load_hash_at, mix, store_hash_at
 from .views import ints, octets
 

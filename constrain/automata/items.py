@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from ._kernel import kernel
 from .answers import EQUAL, verdict
+from .cells import allocate
 from .equality import set_wide, value_hash, wide
 from .guards import passes
 from .layout import (
@@ -26,7 +27,6 @@ from .layout import (
     V_SIZE,
     V_START,
 )
-from .lexemes import allocate
 
 
 @kernel("A T i i -> i")

@@ -6,8 +6,10 @@ from __future__ import annotations
 
 from ..vocabulary.byte_classes import CLASS_OF, HEIGHT, ILL_FORMED, MOST_HEIGHT, WELL_FORMED
 from ._kernel import kernel
+from .cells import bit
 from .choices import option_count, option_node, options_of
 from .frames import call_target
+from .keys import key_byte, matched
 from .layout import (
     A_LOOPS,
     A_NEXT,
@@ -67,7 +69,7 @@ from .layout import (
     X_BYTES,
     X_NEXT,
 )
-from .lexemes import bit, first_word_from, follow, key_byte, matched, word_byte
+from .lexemes import first_word_from, follow, word_byte
 from .rows import in_compared
 
 # classes of bytes that a JSON string does not hold as they are

@@ -8,8 +8,10 @@ several frames: configurations that differ in nothing else are merged into one w
 from __future__ import annotations
 
 from ._kernel import kernel
+from .cells import allocate
 from .hashes import fork_hash, store_hash
 from .items import landing
+from .keys import close_key
 from .layout import (
     A_OUT,
     A_POS,
@@ -58,11 +60,7 @@ from .layout import (
     V_START,
     Y_COMPARED,
 )
-from .lexemes import (
-    allocate,
-    close_key,
-    complete,
-)
+from .lexemes import complete
 
 
 @kernel("P i i i i i i -> v")

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from ._kernel import kernel
 from .content import is_content, read_content
+from .escapes import escape_step
 from .frames import call_ahead, enter, read_frame
 from .layout import (
     A_CURRENT,
@@ -63,15 +64,10 @@ from .layout import (
     TOO_MANY_THREADS,
     WORK,
 )
-from .lexemes import (
-    escape_step,
-    escape_viable,
-    feed,
-    feed_code,
-    viable,
-)
+from .lexemes import feed, feed_code
 from .rows import emit, hand_back, leave, merge, push_return, push_scratch, set_row
 from .uniqueness import keep_possible
+from .viability import escape_viable, viable
 from .views import call_native, ints, octets, view_i64
 
 MOST_AHEAD = 12  # configurations that calls are made to ahead

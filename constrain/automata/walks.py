@@ -12,8 +12,10 @@ from __future__ import annotations
 from ..vocabulary.byte_classes import CLASS_OF, HEIGHT, ILL_FORMED, MOST_HEIGHT
 from ._kernel import kernel
 from .bits import clear_bit, set_bit, set_bits
+from .cells import allocate, bit
 from .content import is_content, read_content
 from .hashes import config_hash
+from .keys import matched
 from .layout import (
     A_NEXT,
     A_OUT,
@@ -80,7 +82,7 @@ from .layout import (
     X_BYTES,
     X_NEXT,
 )
-from .lexemes import allocate, bit, matched, word_byte
+from .lexemes import word_byte
 from .lookahead import BEYOND_ASCII, alone, classes_of, loop_of, next_bytes_of, next_of_words, stays
 from .mixing import load_hash_at, mix, store_hash_at
 from .steps import advance
