@@ -13,7 +13,7 @@ import pytest
 
 import constrain
 from constrain import LimitError, Limits, SchemaError, UnsatisfiableError
-from constrain._limits import check_time, timed
+from constrain._limits import check_time, timed, within
 from constrain.schema import compile_schema, explain_schema
 
 
@@ -148,10 +148,51 @@ def test_what_is_built_later_has_the_limit_too() -> None:
         grammar.accepts('{"a":"aa"}')
 
 
+def busy(seconds: float) -> None:
+    start = time.thread_time()
+    while time.thread_time() - start < seconds:
+        pass
+
+
+def test_a_step_has_the_limit_whatever_it_builds_and_decides() -> None:
+    """What is built and decided for one token counts together; the next token starts afresh."""
+    schema = {"type": "array", "uniqueItems": True, "items": {"properties": {"a": {}, "b": {}}}, "maxItems": 9}
+    limits = Limits(max_seconds=0.02)
+    vocabulary = constrain.Vocabulary.from_tokens([bytes([b]) for b in range(256)] + [b""], eos_token_ids=[256])
+    matcher = constrain.Matcher(constrain.compile_json_schema(schema, vocabulary, limits=limits))
+    with matcher._on_the_clock():
+        busy(0.03)
+    with pytest.raises(LimitError, match=r"max_seconds=0\.02 reached .*one step"):
+        matcher.fill_next_token_bitmask(constrain.allocate_token_bitmask(1, vocabulary.size))
+    matcher.reset()
+    assert matcher.accept_bytes(b"[")
+
+
+def test_a_loaded_machine_refuses_nothing() -> None:
+    """The clock counts what the thread works, not what it waits."""
+    with timed(Limits(max_seconds=0.01)):
+        time.sleep(0.02)
+        check_time()
+        with pytest.raises(LimitError):
+            busy(0.01)
+            check_time()
+
+
+def test_a_question_has_a_clock_within_that_of_the_work() -> None:
+    with timed(Limits(max_seconds=60)):
+        with pytest.raises(LimitError), within(1e-6):
+            busy(0.001)
+            check_time()
+        check_time()
+    with timed(Limits(max_seconds=1e-6)), pytest.raises(LimitError), within(60):
+        busy(0.001)
+        check_time()
+
+
 def test_the_clock_of_a_compilation_is_its_own() -> None:
     with timed(Limits(max_seconds=1e-9)):
         with pytest.raises(LimitError), timed(Limits(max_seconds=100)):  # shares the outer clock
-            time.sleep(0.001)
+            busy(0.001)
             check_time()
         found: list[BaseException | None] = []
         thread = threading.Thread(target=lambda: found.append(check_time()))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._arguments import text_bytes
 from .._errors import ConstrainError, LimitError, VocabularyError
-from .._limits import Limits, timed
+from .._limits import Limits, timed, within
 from ..vocabulary import Vocabulary
 from .grammar import Node
 from .oracle import Items, Oracle, Place, Thread, value_of
@@ -173,7 +173,7 @@ class Grammar:
         with self.lock:
             array = self._array(frame)
             try:
-                with timed(Limits(max_seconds=_MOST_SECONDS)):
+                with within(_MOST_SECONDS):
                     return array.is_viable(text)
             except (LimitError, RecursionError):
                 return True  # not known in time

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import pairwise
 from typing import Any
 
@@ -11,6 +13,7 @@ from numpy.typing import NDArray
 
 from .._arguments import an_instance, flag, integer, integers, text_bytes, token_id_of
 from .._errors import ArgumentError, LimitError, VocabularyError
+from .._limits import timed
 from ..vocabulary import TEXT_BYTES
 from . import kernels
 from . import layout as at
@@ -85,6 +88,7 @@ class Matcher(Stepper):
         self._use_buffers()
         self._describe_tables()
         self._compacted = self._reached = 0
+        self._step, self._seconds = -1, 0.0
         self._desc[at.E_LENDS] = 0
         self._configs[: at.CW] = 0
         self._configs[[at.NODE, at.STATE]] = self.grammar.program.entry
@@ -346,7 +350,8 @@ class Matcher(Stepper):
         """Give a kernel what it asked for by its status."""
         if status == at.NEED_NODES:
             needed = self._arena[at.A_NEEDED : at.A_NEEDED + self._arena[at.A_NEED]].tolist()
-            self.grammar.build(needed)
+            with self._on_the_clock():
+                self.grammar.build(needed)
             if self._heap is not self.grammar.program.heap:
                 self._use_heap()
             return
@@ -360,7 +365,8 @@ class Matcher(Stepper):
             self._use_cache()
             return
         if status == at.NEED_VERDICT:
-            self._ask()
+            with self._on_the_clock():
+                self._ask()
             self._describe_tables()
             return
         if status == at.TOO_MANY_THREADS:
@@ -423,6 +429,22 @@ class Matcher(Stepper):
         self._compacted, self._desc[at.E_LENDS] = dropped, 0
         return True
 
+    @contextmanager
+    def _on_the_clock(self) -> Iterator[None]:
+        """Inside, Python works for a step, which may take `Limits.max_seconds` in all."""
+        limits, step = self.grammar.limits, int(self._arena[at.A_TOKENS])
+        if step != self._step:
+            self._step, self._seconds = step, limits.max_seconds
+        what = "time of what one step builds and decides"
+        if self._seconds < 0:
+            raise LimitError("max_seconds", limits.max_seconds, what)
+        start = time.thread_time()
+        try:
+            with timed(limits, what, self._seconds):
+                yield
+        finally:
+            self._seconds -= time.thread_time() - start
+
     def _ask(self) -> None:
         """Answer a kernel's question whether the items of an array can end as they must."""
         frame, start, stop, *wide = self._arena[at.A_ASKED : at.A_ASKED + 5].tolist()
@@ -437,8 +459,9 @@ class Matcher(Stepper):
         else:
             few = self._key_of_few(frame, b"")
             if few not in self._verdicts:
+                values = self.grammar.few_values(frame)
                 self._verdicts[few] = True
-                self._verdicts.update((self._key_of_few(frame, value), True) for value in self.grammar.few_values(frame))
+                self._verdicts.update((self._key_of_few(frame, value), True) for value in values)
             alive = self.grammar.can_follow(frame, state, begun, text)
         self._verdicts[wide[0] | wide[1] << 31] = alive
         while 4 * len(self._verdicts) > len(self._verdict_table):

@@ -12,7 +12,7 @@ from functools import lru_cache
 from itertools import islice
 
 from .._errors import LimitError
-from .._limits import Limits, check_time, timed
+from .._limits import check_time, within
 from ..languages.dfa import DFA
 from ..languages.operations import ANY_STRING, intersect, is_subset, with_length
 from ..languages.pattern import compile_pattern
@@ -115,7 +115,7 @@ class Values:
     def _first(self, ways: Iterator[object]) -> bool:
         """Whether there is any; true where that is not known in time."""
         try:
-            with timed(Limits(max_seconds=_MOST_SECONDS)):
+            with within(_MOST_SECONDS):
                 return next(ways, None) is not None
         except (LimitError, RecursionError):
             return True
@@ -149,14 +149,14 @@ class Values:
     def _fits(self, frame: Thread, texts: Iterator[bytes] | None) -> bool:
         """Whether the items that follow can all be different. texts: of the item under way, if one is."""
         try:
-            with timed(Limits(max_seconds=_MOST_SECONDS)):
+            with within(_MOST_SECONDS):
                 return Places(self, frame).fill(texts)
         except (LimitError, RecursionError):  # not known
             return True
 
     def _new(self, values: tuple[object, ...], texts: Iterator[bytes]) -> bool:
         try:
-            with timed(Limits(max_seconds=_MOST_SECONDS)):
+            with within(_MOST_SECONDS):
                 for looked_at, text in enumerate(texts):
                     if value_of(text) not in values or looked_at > _MOST_TEXTS:
                         return True

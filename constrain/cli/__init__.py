@@ -58,6 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _warmup(options: argparse.Namespace) -> int:
     import constrain
 
+    from ..languages.formats import keep_slow_formats
     from .sources import Unusable, read_vocabulary
 
     try:
@@ -66,6 +67,7 @@ def _warmup(options: argparse.Namespace) -> int:
         sys.stderr.write(f"constrain warmup: {error}\n")
         return 2
     sys.stdout.write(f"kernels are ready after {constrain.warmup(vocabulary):.2f} s\n")
+    keep_slow_formats()
     return 0
 
 
@@ -136,7 +138,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_compiling(sample)
     _add_tools(commands)
 
-    warmup = commands.add_parser("warmup", help="compile all kernels now, or load them")
+    warmup = commands.add_parser("warmup", help="compile all kernels and the formats now, or load them")
     _add_tokenizer(warmup, "build the tables of this vocabulary too")
     return parser
 

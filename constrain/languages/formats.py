@@ -28,7 +28,7 @@ from .parser import parse
 from .pattern import compile_node
 from .stored import stored
 
-__all__ = ["FORMATS", "MOST", "format_language", "format_parts"]
+__all__ = ["FORMATS", "MOST", "format_language", "format_parts", "keep_slow_formats"]
 
 _LDH = "[A-Za-z0-9]"
 _LABEL = f"{_LDH}(?:[A-Za-z0-9-]{{0,61}}{_LDH})?"
@@ -193,6 +193,13 @@ def format_language(part: str) -> DFA:
     """The automaton of a part, without the bound on characters."""
     build, slow = _PARTS[part]
     return stored(part, lambda: _compiled(part, build)) if slow else _compiled(part, build)
+
+
+def keep_slow_formats() -> None:
+    """Build the automata that are kept on disk, where they are not there yet: some 5 s, nearly all for `hostname`."""
+    for part, (_, slow) in _PARTS.items():
+        if slow:
+            format_language(part)
 
 
 def _compiled(part: str, build: Callable[[], str] | Callable[[], DFA]) -> DFA:

@@ -1,7 +1,7 @@
 """Automata on disk: what takes long to build is built once per machine.
 
 One `.npz` per name and per stamp of all that it is made from: the code of this package, and the Unicode tables. The
-youngest are kept. A missing, truncated or foreign file, a read-only disk and concurrent writers all end in building
+youngest of each kind are kept. A missing, truncated or foreign file, a read-only disk and concurrent writers all end in building
 again.
 """
 
@@ -25,6 +25,7 @@ from .dfa import DFA
 __all__ = ["Language", "stored", "stored_if_slow"]
 
 _KEPT = 64
+"""Files of each kind: formats, and what schemas make of strings."""
 _SLOW = 0.02
 """Seconds of building from which a language is kept."""
 _MOST_BYTES = 4 << 20
@@ -34,8 +35,8 @@ Language = tuple[DFA, int, "int | None"]
 
 
 def stored(name: str, build: Callable[[], DFA]) -> DFA:
-    """`build()`, from disk if it was built before on this machine."""
-    path = _path(name)
+    """`build()` of a format, from disk if it was built before on this machine."""
+    path = _path(f"format-{name}")
     found = None if path is None else _load(path)
     if found is not None:
         return found[0]
@@ -86,7 +87,8 @@ def _keep(path: str, language: Language) -> None:
     )  # fmt: skip
     file = Path(path)
     if _cache.write_atomically(file, buffer.getvalue()):
-        _cache.prune(file.parent, "*.npz", _KEPT)
+        kind, _, _ = file.name.partition("-")
+        _cache.prune(file.parent, f"{kind}-*.npz", _KEPT)
 
 
 def _load(path: str) -> Language | None:
