@@ -1,8 +1,8 @@
 """Automata on disk: what takes long to build is built once per machine.
 
 One `.npz` per name and per stamp of all that it is made from: the code of this package, and the Unicode tables. The
-youngest of each kind are kept. A missing, truncated or foreign file, a read-only disk and concurrent writers all end in building
-again.
+youngest of each kind are kept. A missing, truncated or foreign file, a read-only disk and concurrent writers all end in
+building again.
 """
 
 from __future__ import annotations
