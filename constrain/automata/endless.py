@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..languages.number_values import ENDLESS, ENDLESS_UNLESS_ZERO
 from ._kernel import kernel
 from .cells import bit
 from .layout import (
@@ -50,7 +51,8 @@ def endless_until(P, A, C, T, row, frame):
         if state >= 0:
             most = P[node + L_MAX]
             if most < 0 and P[state + D_MOST] < 0 and P[node + L_FINITE] == 0:
-                if P[node + L_SKIN] == SKIN_JSON or (P[state + D_LABELS] != 0 and not is_zero(A, T)):
+                endless = ENDLESS if P[node + L_SKIN] == SKIN_JSON else P[state + D_LABELS]
+                if endless == ENDLESS or (endless == ENDLESS_UNLESS_ZERO and not is_zero(A, T)):
                     return True
             if most >= 0 and P[state + D_WORDS] == D_EVERYTHING and most - C[row + CHARS] >= MANY:
                 return True
@@ -84,15 +86,15 @@ def endless_frame(P, A, node, regs):
 
 @kernel("A T -> b")
 def is_zero(A, T):
-    """Whether the number that the text ends in is zero whatever follows: the exponent of a mantissa of zeros."""
-    at, exponent = A[A_POS], False
+    """Whether all digits before the exponent of the number that the text ends in are zeros, as far as it is written."""
+    at, zero = A[A_POS], True
     while at >= 0:
-        byte = T[at] | 32
-        if byte == 101 and not exponent:
-            exponent = True
-        elif 49 <= byte <= 57 and exponent:
-            return False
-        elif not (48 <= byte <= 57) and T[at] != 43 and T[at] != 45 and T[at] != 46:
+        byte = T[at]
+        if byte | 32 == 101:
+            zero = True
+        elif 49 <= byte <= 57:
+            zero = False
+        elif byte != 48 and byte != 43 and byte != 45 and byte != 46:
             break
         at -= 1
-    return exponent
+    return zero

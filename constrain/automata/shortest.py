@@ -515,15 +515,24 @@ class _Paths:
                     heapq.heappush(queue, (cost + ahead, -after, (target, after)))
         return None
 
-    def words(self, state: int, taken: set[bytes]) -> Iterator[tuple[int, bytes]]:
-        """(cost, word) of the words from `state` that are not taken, the cheapest first."""
+    def words(
+        self, state: int, taken: set[bytes], alike: Callable[[bytes, int], object] | None = None
+    ) -> Iterator[tuple[int, bytes]]:
+        """(cost, word) of the words from `state` that are not taken, the cheapest first. alike: of beginnings of words
+        and the states behind them; of those in one state for which it gives the same only the cheapest goes on.
+        """
         if self.distance[state] < 0:
             return
         queue = [(self.distance[state], b"", 0, state)]
+        met: set[tuple[int, object]] = set()
         classes = self.dfa.classes.tolist()
         while queue:
             check_time()
             _, word, cost, state = heapq.heappop(queue)
+            if alike is not None:
+                if (known := (state, alike(word, state))) in met:
+                    continue
+                met.add(known)
             if self.accepting[state] and word not in taken:
                 yield cost, word
             row = self.dfa.table[state].tolist()

@@ -14,6 +14,7 @@ from itertools import islice
 from .._errors import LimitError
 from .._limits import check_time, within
 from ..languages.dfa import DFA
+from ..languages.number_values import ENDLESS, ENDLESS_UNLESS_ZERO, is_zero_so_far, signature
 from ..languages.operations import ANY_STRING, intersect, is_subset, with_length
 from ..languages.pattern import compile_pattern
 from .diagrams import completable
@@ -256,14 +257,17 @@ class Values:
             if state >= 0:
                 yield from node.remainders.texts(dfa, state, remainder)
         elif dfa is not None and (state := dfa.run(content)) >= 0:
-            words = (rest for _, rest in self.completer._paths(dfa, node.skin).words(state, seen))
-            few = node.skin is Skin.RAW and int(dfa.char_bounds[1][state]) < 0 and not dfa.endless_values[state]
-            for rest in self._numerals(dfa, content) if node.values else words:
-                if few and len(rest) > dfa.n_states:
-                    return  # only zeros are left
+            words = self._numerals(dfa, content) if node.values else self._words(dfa, node.skin, state, content, seen)
+            for rest in words:
                 yield _written(rest, node.skin)
-                if node.skin is Skin.RAW and _is_zero(content):
-                    return
+
+    def _words(self, dfa: DFA, skin: Skin, state: int, content: bytes, taken: set[bytes]) -> Iterator[bytes]:
+        """Rests of the words of an automaton that are not taken; of numbers those that differ in value, or in what may
+        follow.
+        """
+        numbers = dfa.number_values if skin is Skin.RAW else None
+        alike = None if numbers is None else lambda rest, at: signature(content + rest, bool(numbers.counts[at]))
+        return (rest for _, rest in self.completer._paths(dfa, skin).words(state, taken, alike))
 
     def _numerals(self, dfa: DFA, content: bytes) -> Iterator[bytes]:
         """Rests of spellings that begin with `content` of an automaton of finitely many numbers, one or two for each:
@@ -400,12 +404,6 @@ def _plain_numbers() -> DFA:
     return compile_pattern(r"-?(0|[1-9][0-9]*)(\.[0-9]*[1-9])?", search=False)
 
 
-def _is_zero(content: bytes) -> bool:
-    """Whether a number is zero whatever follows: the exponent of a mantissa of zeros."""
-    mantissa, e, _ = content.lower().partition(b"e")
-    return bool(e) and not mantissa.strip(b"-0.")
-
-
 def _returns(call: Call) -> tuple[int, ...]:
     """The states that a call can return to."""
     return (call.returns,) if call.equal is None or call.equal == NOWHERE else (call.returns, call.equal)
@@ -435,10 +433,11 @@ def _is_endless(thread: Thread) -> bool:
         if node.max_chars is not None:
             chars = sum(byte & 0xC0 != 0x80 for byte in thread.text.content)
             return node.dfa is ANY_STRING and not thread.text.escape and node.max_chars - chars >= _SOME_CHARS
-        state = node.dfa.run(thread.text.content)
-        if node.skin is Skin.RAW and _is_zero(thread.text.content):
-            return False
-        return state >= 0 and bool(node.dfa.endless_values[state])
+        state, numbers = node.dfa.run(thread.text.content), node.dfa.number_values if node.skin is Skin.RAW else None
+        if state < 0 or numbers is None:
+            return state >= 0 and int(node.dfa.char_bounds[1][state]) < 0
+        endless = numbers.endless[state]
+        return endless == ENDLESS or (endless == ENDLESS_UNLESS_ZERO and not is_zero_so_far(thread.text.content))
     if not isinstance(node, Frame) or not (thread.layout_state.edges or thread.layout_state.calls):
         return False
     if node.shape is None:

@@ -11,11 +11,9 @@ from numpy.typing import NDArray
 
 from .dfa import DFA
 
-__all__ = ["char_bounds", "endless_values", "has_interval_lengths", "leads"]
+__all__ = ["char_bounds", "has_interval_lengths", "leads"]
 
 _FAR = 1 << 30
-_MOST_STATES = 512
-_NUMERIC = frozenset(b"0123456789+-.eE")
 
 
 def leads(dfa: DFA) -> NDArray[np.int32]:
@@ -36,23 +34,6 @@ def _edges(dfa: DFA) -> list[list[tuple[int, int]]]:
     for target, source, weight in zip(targets.tolist(), starts.tolist(), (keys & 1).tolist(), strict=True):
         into[target].append((source, weight))
     return into
-
-
-def endless_values(dfa: DFA) -> NDArray[np.bool_]:
-    """See DFA.endless_values."""
-    endless: NDArray[np.bool_] = np.asarray(dfa.char_bounds[1] < 0)
-    live = np.flatnonzero(np.asarray((dfa.table >= 0).any(axis=0))[dfa.classes])
-    if not endless.any() or dfa.n_states > _MOST_STATES or not set(live.tolist()) <= _NUMERIC:
-        return endless
-    reach: NDArray[np.bool_] = np.zeros((dfa.n_states, dfa.n_states), bool)
-    sources, columns = np.nonzero(dfa.table >= 0)
-    reach[sources, dfa.table[sources, columns]] = True
-    while not np.array_equal(reach, further := reach | (reach @ reach)):
-        reach = further
-    counts = (dfa.table[:, dfa.classes[ord("1") : ord("9") + 1]] >= 0).any(axis=1)
-    # a circle behind which a digit counts
-    around = reach.diagonal() & (counts | (reach & counts).any(axis=1))
-    return around | (reach & around).any(axis=1)
 
 
 def char_bounds(dfa: DFA) -> tuple[NDArray[np.int32], NDArray[np.int32]]:

@@ -16,9 +16,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import blake2b
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from .number_values import NumberValues
 
 __all__ = ["DFA"]
 
@@ -83,13 +87,11 @@ class DFA:
         return char_bounds(self)
 
     @cached_property
-    def endless_values(self) -> NDArray[np.bool_]:
-        """Whether infinitely many words that differ in value follow each state, bool[n_states]: of numbers, zeros at
-        the end of a fraction make no other value.
-        """
-        from ._lengths import endless_values
+    def number_values(self) -> NumberValues | None:
+        """How many values follow each state, where words are numbers; None where they are not."""
+        from .number_values import number_values
 
-        return endless_values(self)
+        return number_values(self)
 
     @cached_property
     def has_interval_lengths(self) -> bool:

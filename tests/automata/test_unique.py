@@ -160,3 +160,33 @@ def test_zeros_at_the_end_make_no_other_number(step: float, begun: bytes, goes_o
     for byte in begun:
         threads = oracle.advance(threads, byte)
     assert bool(threads) == goes_on
+
+
+@pytest.mark.parametrize(
+    ("items", "begun", "goes_on"),
+    [
+        ({"multipleOf": 1, "maximum": 0}, b"[0,0.", False),
+        ({"multipleOf": 1, "maximum": 0}, b"[0,0", False),
+        ({"multipleOf": 1, "maximum": 0}, b"[0.0,-", True),
+        ({"multipleOf": 1, "maximum": 0}, b"[-1,0.", True),
+        ({"maximum": 0, "minimum": -3}, b"[0,0.0", False),
+        ({"maximum": 0, "minimum": -3}, b"[0,-0.0", True),
+        ({"type": "integer", "maximum": 4}, b"[4,40.0e-", False),
+        ({"type": "integer", "maximum": 4}, b"[4,40.0e", False),
+        ({"type": "integer", "maximum": 4}, b"[4,-40.0e-", True),
+        ({"type": "integer", "maximum": 4}, b"[4,-40.0e", True),
+        ({}, b"[0,0e", False),
+        ({}, b"[0,0.0", True),
+    ],
+)
+def test_zeros_before_a_digit_and_of_exponents_make_no_other_number(
+    items: dict[str, Any], begun: bytes, goes_on: bool
+) -> None:
+    schema = {"type": "array", "items": {"type": "number", **items}, "uniqueItems": True}
+    grammar = constrain.compile_json_schema(schema, VOCABULARY, numbers="any")
+    assert grammar.matcher().accept_bytes(begun) == goes_on
+    oracle = Oracle(grammar.root)
+    threads = oracle.start()
+    for byte in begun:
+        threads = oracle.advance(threads, byte)
+    assert bool(threads) == goes_on

@@ -25,6 +25,7 @@ LEAVES: list[Any] = [
     {"type": "object", "properties": {"a": {"enum": [1, 2]}}, "additionalProperties": False},
     {"type": "array", "items": {"type": "boolean"}, "maxItems": 2}, {"enum": [[], [1], {}, 1]},
     {"type": "integer", "minimum": 0, "maximum": 9}, {"enum": ["a", "b", "ab", 1, 2, 3, None, True, [1]]},
+    {"type": "number", "maximum": 0, "multipleOf": 1}, {"type": "number", "minimum": 0, "maximum": 1},
 ]  # fmt: skip
 VALUES: list[Any] = [
     1, 1, 2, 3, 1.0, 0.5, 1.5, "a", "a", "b", "ab", "", None, True, False, [], [1], [True], [True, True], [1, 1], {},

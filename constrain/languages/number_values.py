@@ -1,0 +1,170 @@
+"""How many values the numbers have that an automaton can still write.
+
+One number has many texts: `1.0`, `1.00`, `10e-1`, `1e00`; and what begins with `0.0` may be zero in all of them. So an
+automaton that loops need not have infinitely many values to come. Here its strongly connected components are looked at
+once, successors first: which loops change the value, in the digits or in the exponent, if the digits so far are zeros,
+and if they are not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .dfa import DFA
+
+__all__ = ["ENDLESS", "ENDLESS_UNLESS_ZERO", "NumberValues", "is_zero_so_far", "number_values", "signature"]
+
+ENDLESS, ENDLESS_UNLESS_ZERO = 1, 2
+_NUMERIC = frozenset(b"0123456789+-.eE")
+_COUNTS, _POINT, _EXPONENT = 1, 2, 4
+"""What an edge reads: a digit other than 0, a point, the mark of an exponent."""
+_KINDS = {**dict.fromkeys(b"123456789", _COUNTS), ord("."): _POINT, **dict.fromkeys(b"eE", _EXPONENT)}
+_WHOLE, _FRACTION, _POWER = 0, 1, 2
+"""Where in a number a state is."""
+
+
+class NumberValues(NamedTuple):
+    """Per state of an automaton of numbers.
+
+    endless: uint8[n_states]: ENDLESS where infinitely many values follow whatever is written, ENDLESS_UNLESS_ZERO where
+             they do unless all digits so far are zeros, else 0.
+    counts:  bool[n_states]: whether a digit other than 0 can still follow that is none of the exponent.
+    """
+
+    endless: NDArray[np.uint8]
+    counts: NDArray[np.bool_]
+
+
+def number_values(dfa: DFA) -> NumberValues | None:
+    """None for an automaton that reads anything but numbers."""
+    live = np.flatnonzero(np.any(dfa.table >= 0, axis=0)[dfa.classes]).tolist()
+    if not _NUMERIC.issuperset(live):
+        return None
+    kinds = [0] * dfa.table.shape[1]
+    for byte in live:
+        kinds[dfa.classes[byte]] |= _KINDS.get(byte, 0)
+    edges: list[dict[int, int]] = []
+    for row in dfa.table.tolist():
+        to: dict[int, int] = {}
+        for target, kind in zip(row, kinds, strict=True):
+            if target >= 0:
+                to[target] = to.get(target, 0) | kind
+        edges.append(to)
+    components = list(_components(edges))
+    found = _Flags(edges, _places(edges, components))
+    for component in components:
+        found.settle(component)
+    return NumberValues(np.array(found.endless, np.uint8), np.array(found.counts, bool))
+
+
+class _Flags:
+    """What is known of the states, components settled successors first."""
+
+    def __init__(self, edges: list[dict[int, int]], places: list[int]) -> None:
+        n = len(edges)
+        self.edges, self.places = edges, places
+        self.endless, self.counts = [0] * n, [False] * n
+        self.loops = [False] * n
+        """Whether a loop follows."""
+        self.powers = [False] * n
+        """Whether exponents of infinitely many sizes follow."""
+
+    def settle(self, component: list[int]) -> None:
+        inside = set(component)
+        place = self.places[component[0]]
+        onward = [(q, t, kind) for q in component for t, kind in self.edges[q].items()]
+        loop = any(t in inside for _, t, _ in onward)
+        counting = any(t in inside and kind & _COUNTS for _, t, kind in onward)
+        here = [(t, kind) for _, t, kind in onward if t not in inside]
+        loops = loop or any(self.loops[t] for t, _ in here)
+        if place == _POWER:
+            powers = counting or any(self.powers[t] or (kind & _COUNTS and self.loops[t]) for t, kind in here)
+            self._set(component, ENDLESS_UNLESS_ZERO if powers else 0, False, loops, bool(powers))
+            return
+        digits = [(t, kind) for t, kind in here if not kind & _EXPONENT]
+        counts = counting or any(kind & _COUNTS or self.counts[t] for t, kind in digits)
+        powers = any(self.powers[t] for t, _ in here)
+        # of zeros: a loop before digits that count, or an exponent behind such a digit
+        always = (loop and counts) or any(self.endless[t] == ENDLESS for t, _ in digits)
+        always = always or (powers and counting) or any(kind & _COUNTS and self.endless[t] for t, kind in digits)
+        other = powers or (loop and place == _WHOLE) or any(self.endless[t] for t, _ in digits)
+        self._set(component, ENDLESS if always else ENDLESS_UNLESS_ZERO if other else 0, bool(counts), loops, powers)
+
+    def _set(self, component: list[int], endless: int, counts: bool, loops: bool, powers: bool) -> None:
+        for state in component:
+            self.endless[state], self.counts[state] = endless, counts
+            self.loops[state], self.powers[state] = loops, powers
+
+
+def _places(edges: list[dict[int, int]], components: list[list[int]]) -> list[int]:
+    """Where in a number each state is; the latest place where it may be in two."""
+    places = [_WHOLE] * len(edges)
+    for component in reversed(components):
+        place = max(places[state] for state in component)
+        for state in component:
+            places[state] = place
+            for target, kind in edges[state].items():
+                reached = _POWER if kind & _EXPONENT else _FRACTION if kind & _POINT else place
+                places[target] = max(places[target], reached)
+    return places
+
+
+def _components(edges: list[dict[int, int]]) -> Iterator[list[int]]:
+    """Strongly connected components, successors first (Tarjan)."""
+    order: dict[int, int] = {}
+    low, path, on_path = [0] * len(edges), list[int](), set[int]()
+    for root in range(len(edges)):
+        if root in order:
+            continue
+        todo = [(root, iter(edges[root]))]
+        order[root] = low[root] = len(order)
+        path.append(root)
+        on_path.add(root)
+        while todo:
+            state, targets = todo[-1]
+            for target in targets:
+                if target not in order:
+                    order[target] = low[target] = len(order)
+                    path.append(target)
+                    on_path.add(target)
+                    todo.append((target, iter(edges[target])))
+                    break
+                if target in on_path:
+                    low[state] = min(low[state], order[target])
+            else:
+                todo.pop()
+                if todo:
+                    low[todo[-1][0]] = min(low[todo[-1][0]], low[state])
+                if low[state] == order[state]:
+                    at = path.index(state)
+                    yield path[at:]
+                    on_path.difference_update(path[at:])
+                    del path[at:]
+
+
+def is_zero_so_far(text: bytes) -> bool:
+    """Whether all digits before the exponent of a number are zeros, as far as it is written."""
+    return not text.lower().partition(b"e")[0].strip(b"-0.")
+
+
+def signature(text: bytes, counts: bool) -> object:
+    """What the value of a number depends on that begins with `text`, besides what follows. counts: whether a digit
+    other than 0 may follow before the exponent.
+    """
+    mantissa, e, power = text.lower().partition(b"e")
+    whole, point, fraction = mantissa.partition(b".")
+    digits = (whole + fraction).lstrip(b"-0")
+    if not digits and not counts:
+        return b""  # zero, whatever follows
+    if e or not counts:  # zeros at the end make no difference, but where the first digit stands does
+        places = -len(fraction)
+        kept = digits.rstrip(b"0")
+        places += len(digits) - len(kept)
+        if not e:
+            return text[:1] == b"-", kept, places if point else (b"whole", places)
+        return text[:1] == b"-", kept, places, power[:1] == b"-", power.lstrip(b"+-0"), power.strip(b"+-") != b""
+    return mantissa[:1] == b"-", digits, len(fraction) if point else -1
