@@ -11,13 +11,14 @@ The document is changed while that is tried, and put back; it is a copy of the c
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
 
 from .._errors import LimitError, SchemaError
+from .._limits import check_time, within
 from .dialect import ASSERTIONS
 from .document import Location
 from .forms import Goal, Kind
@@ -43,17 +44,18 @@ def contradiction(normaliser: Normaliser, goal: Goal) -> tuple[str, str]:
     """(pointer, reason) for a goal without a value. The search for the smallest clash ends after a third of a second of
     this thread's processor time; then more keywords are named than would have to be, or none where they are many.
     """
-    return _explained(normaliser, goal, time.thread_time() + _SECONDS, into_branches=True)
+    with within(_SECONDS):
+        return _explained(normaliser, goal, into_branches=True)
 
 
-def _explained(normaliser: Normaliser, goal: Goal, deadline: float, into_branches: bool) -> tuple[str, str]:
+def _explained(normaliser: Normaliser, goal: Goal, into_branches: bool) -> tuple[str, str]:
     goal, endless = _deepest(normaliser, goal)
     places = list(goal.locations())
     if not places:
         return "", "the schema is false"
     if endless:
         return places[0].pointer, "its values would contain themselves without end: what it requires leads back to it"
-    search = _Search(normaliser, goal, deadline)
+    search = _Search(normaliser, goal)
     clash = search.clash()
     named = {part.location.pointer for part in clash}
     pointer = named.pop() if len(named) == 1 else places[0].pointer
@@ -66,7 +68,8 @@ def _explained(normaliser: Normaliser, goal: Goal, deadline: float, into_branche
     if closing:
         reason += " while additional_properties=False closes objects"
     elif union is not None and into_branches:
-        reason = _of_branches(normaliser, goal, union, deadline) or reason
+        with suppress(LimitError):  # not known in time
+            reason = _of_branches(normaliser, goal, union) or reason
     return pointer, reason
 
 
@@ -76,16 +79,19 @@ def _deepest(normaliser: Normaliser, goal: Goal) -> tuple[Goal, bool]:
     seen: set[int] = set()
     while goal.uid not in seen:
         seen.add(goal.uid)
-        form = normaliser.settled(goal)
-        if form.bits or len(form.objects) + len(form.arrays) != 1:
+        try:
+            form = normaliser.settled(goal)
+            if form.bits or len(form.objects) + len(form.arrays) != 1:
+                return goal, False
+            if form.objects:
+                shape = normaliser.closed(form.objects[0])
+                below = [normaliser.algebra.member(shape, key) for key in shape.required]
+            else:
+                items = form.arrays[0]
+                below = [items.item(i) for i in range(min(items.low, len(items.prefix) + 1))]
+            culprit = next((part for part in below if not inhabited(part)), None)
+        except LimitError:  # not known in time
             return goal, False
-        if form.objects:
-            shape = normaliser.closed(form.objects[0])
-            below = [normaliser.algebra.member(shape, key) for key in shape.required]
-        else:
-            items = form.arrays[0]
-            below = [items.item(i) for i in range(min(items.low, len(items.prefix) + 1))]
-        culprit = next((part for part in below if not inhabited(part)), None)
         if culprit is None or next(culprit.locations(), None) is None:
             return goal, False
         goal = culprit
@@ -134,8 +140,8 @@ class _Part:
 class _Search:
     """The keywords that matter for one goal."""
 
-    def __init__(self, normaliser: Normaliser, goal: Goal, deadline: float) -> None:
-        self.normaliser, self.goal, self.deadline = normaliser, goal, deadline
+    def __init__(self, normaliser: Normaliser, goal: Goal) -> None:
+        self.normaliser, self.goal = normaliser, goal
         self.focus: Location | None = None
         self.removed: list[_Part] = []
 
@@ -221,7 +227,9 @@ class _Search:
         return parts
 
     def _try(self, taken: list[_Part]) -> None:
-        if time.thread_time() > self.deadline:
+        try:
+            check_time()
+        except LimitError:
             return
         for part in taken:
             part.remove()
@@ -259,7 +267,7 @@ def _rebuilt(normaliser: Normaliser, goal: Goal) -> Goal:
     return goals.all if goal.kind == Kind.ALL else goals.none
 
 
-def _of_branches(normaliser: Normaliser, goal: Goal, union: _Part, deadline: float) -> str:
+def _of_branches(normaliser: Normaliser, goal: Goal, union: _Part) -> str:
     """Why no branch of a union is possible; "" where one is, and the union fails as a whole."""
     document, options = normaliser.document, normaliser.options
     branches = [normaliser.goals.child(union.location, union.keyword, i) for i in range(len(union.holder[union.key]))]
@@ -272,7 +280,7 @@ def _of_branches(normaliser: Normaliser, goal: Goal, union: _Part, deadline: flo
             if fresh.emptiness.inhabited(both):
                 return ""
             if i < _SHOWN:
-                pointer, reason = _explained(fresh, both, deadline, into_branches=False)
+                pointer, reason = _explained(fresh, both, into_branches=False)
                 where = "" if branch.kind != Kind.AT or pointer == branch.parts.pointer else f" at {pointer or '/'}"
                 reasons.append(f"{i}{where}: {reason}")
     finally:

@@ -43,7 +43,8 @@ def longest(dfa: DFA, state: int, text: bytes, length: int) -> dict[int, set[Dec
     layer = [(text, state)]
     for size in range(length + 1):
         found[size] = {Decimal(word.decode()) for word, at in layer if dfa.labels[at] >= 0}
-        layer = [(word + bytes([b]), to) for word, at in layer for b in b"0123456789.eE+-" if (to := dfa.step(at, b)) >= 0]
+        steps = [(word + bytes([b]), dfa.step(at, b)) for word, at in layer for b in b"0123456789.eE+-"]
+        layer = [(word, to) for word, to in steps if to >= 0]
         if len(layer) > 2000:
             break
     return found
