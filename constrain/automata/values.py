@@ -8,6 +8,7 @@ and when fewer come, these are all.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
 
@@ -223,7 +224,7 @@ class Values:
                     for rest in self._texts(node, begun):
                         yield head + rest, parent
         else:
-            for rest in self._frame(thread, _HEIGHT, None):
+            for rest in self._rest(thread, _HEIGHT, None):
                 yield rest, parent
 
     # Nodes -----------------------------------------------------------------------------------------------------------
@@ -242,7 +243,7 @@ class Values:
             if height == 0:
                 raise LimitError("max_depth", _HEIGHT, "nesting of the values that may be left")
             registers = Members() if isinstance(node.shape, ObjectShape) else Items()
-            yield from self._frame(Thread(node, Place(), registers, None, 0), height, b"")
+            yield from self._rest(Thread(node, Place(), registers, None, 0), height, b"")
 
     def _texts(self, node: Lexeme, content: bytes) -> Iterator[bytes]:
         """Rests of a lexeme whose content so far is `content`."""
@@ -323,18 +324,33 @@ class Values:
                 if floor is not None:
                     break
 
-    def _frame(self, thread: Thread, height: int, floor: bytes | None) -> Iterator[bytes]:
-        """Rests of a frame; floor: see `_keys`, for keys chosen from here on."""
+    def _rest(self, thread: Thread, height: int, floor: bytes | None) -> Iterator[bytes]:
+        """Rests of a frame; floor: see `_keys`, for keys chosen from here on. Of an object with a diagram those of few
+        members come first: one that is no use now could be followed by more of its kind for ever.
+        """
+        if not isinstance(thread.frame.shape, ObjectShape) or thread.frame.shape.diagram is None:
+            yield from self._frame(thread, height, floor, _Sizes())
+            return
+        sizes = _Sizes(most=len(thread.object[1].emitted) + 1)
+        yield from self._frame(thread, height, floor, sizes)
+        while sizes.is_cut:
+            check_time()
+            assert sizes.most is not None
+            sizes = _Sizes(sizes.most, 2 * sizes.most)
+            yield from self._frame(thread, height, floor, sizes)
+
+    def _frame(self, thread: Thread, height: int, floor: bytes | None, sizes: _Sizes) -> Iterator[bytes]:
+        """Rests of a frame, as an object of a size within `sizes`."""
         state = thread.layout_state
         if _compares(thread) and thread.array[0].tight and not self._goes_on(thread):
             return
-        if state.final:
+        if state.final and sizes.has(thread):
             yield b""
         distance = self._distances(thread.frame.layout)
         for byte, target in sorted(state.edges, key=lambda edge: distance[edge[1]]):
             moved = self.oracle._enter_state(thread, target)
             if moved is not None and byte < SYMBOL:
-                for rest in self._frame(moved, height, floor):
+                for rest in self._frame(moved, height, floor, sizes):
                     yield bytes([byte]) + rest
         calls = sorted(state.calls, key=lambda call: min(distance[place] for place in _returns(call)))
         if len(calls) > 1 and _compares(thread) and thread.array[0].tight:
@@ -342,13 +358,16 @@ class Values:
             first = Places(self, thread).next_return()
             calls.sort(key=lambda call: call.returns != first)
         for call in calls:
-            for text, moved, after in self._called(thread, call, height, floor or b""):
-                ends = False
-                for rest in self._frame(moved, height, after):
-                    ends = True
-                    yield text + rest
-                if not ends and call.select is not Select.KEY and not _compares(thread):
-                    break  # what follows does not depend on the value
+            if call.select is Select.KEY and sizes.ends_at(thread):
+                continue
+            for ways in self._called(thread, call, height, floor or b""):
+                for text, moved, after in ways:
+                    ends = False
+                    for rest in self._frame(moved, height, after, sizes):
+                        ends = True
+                        yield text + rest
+                    if not ends and call.select is not Select.KEY and not _compares(thread):
+                        break  # what follows does not depend on the value
 
     def _distances(self, layout: Layout) -> list[int]:
         """Steps from each state of a layout to a final one, guards aside: whoever goes the shorter way first arrives.
@@ -364,21 +383,26 @@ class Values:
             known = self._layouts[id(layout)] = layout, steps
         return known[1]
 
-    def _called(self, thread: Thread, call: Call, height: int, floor: bytes) -> Iterator[tuple[bytes, Thread, bytes]]:
-        """(text, frame, floor then) of what a call calls."""
+    def _called(
+        self, thread: Thread, call: Call, height: int, floor: bytes
+    ) -> Iterator[Iterator[tuple[bytes, Thread, bytes]]]:
+        """(text, frame, floor then) of what a call calls: of the keys, or of one node after the other."""
         if call.select is Select.KEY:
-            moved = self.oracle._enter_state(thread, call.returns)
-            assert moved is not None
-            shape, members = moved.object
-            for key in self._keys(moved, b"", floor):
-                opening = b'"' if shape.skin is Skin.JSON_STRING else b""
-                after = moved._replace(registers=members._replace(emitted=(*members.emitted, key)))
-                yield opening + _written(key, shape.skin), after, (key if key in shape.keys else b"\xff")
+            yield self._members(thread, call, floor)
             return
         for node, after in callees(thread, call):
             caller = self.oracle._caller(after, call)
             if caller is not None:
-                yield from self._options(call, node, caller, height, floor)
+                yield self._options(call, node, caller, height, floor)
+
+    def _members(self, thread: Thread, call: Call, floor: bytes) -> Iterator[tuple[bytes, Thread, bytes]]:
+        moved = self.oracle._enter_state(thread, call.returns)
+        assert moved is not None
+        shape, members = moved.object
+        for key in self._keys(moved, b"", floor):
+            opening = b'"' if shape.skin is Skin.JSON_STRING else b""
+            after = moved._replace(registers=members._replace(emitted=(*members.emitted, key)))
+            yield opening + _written(key, shape.skin), after, (key if key in shape.keys else b"\xff")
 
     def _options(
         self, call: Call, node: Node, caller: Thread, height: int, floor: bytes
@@ -396,6 +420,25 @@ class Values:
             landed = self.oracle._land(caller, value_of(text))
             if landed is not None:
                 yield text, landed, floor
+
+
+@dataclass
+class _Sizes:
+    """How many members an object may have in one search: more than `least`, at most `most`. is_cut: there were more."""
+
+    least: int = -1
+    most: int | None = None
+    is_cut: bool = False
+
+    def has(self, thread: Thread) -> bool:
+        return self.most is None or len(thread.object[1].emitted) > self.least
+
+    def ends_at(self, thread: Thread) -> bool:
+        """Whether an object gets no more members."""
+        if self.most is None or len(thread.object[1].emitted) < self.most:
+            return False
+        self.is_cut = True
+        return True
 
 
 @lru_cache(maxsize=1)

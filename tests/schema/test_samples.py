@@ -105,3 +105,22 @@ def test_any_grammar_has_samples(grammar: constrain.Grammar) -> None:
     texts = {constrain.sample(grammar, seed=seed) for seed in range(20)}
     assert all(map(grammar.accepts, texts))
     assert len(texts) > 2
+
+
+@pytest.mark.parametrize(
+    "members",
+    [
+        {"required": ["c"], "anyOf": [{"required": ["ab"]}, {"maxProperties": 0}]},
+        {"required": ["c"], "oneOf": [{"required": ["ab"]}, {"required": ["b", "d"]}], "minProperties": 2},
+        {"required": ["c"], "if": {"minProperties": 2}, "then": {"required": ["ab"]}, "minProperties": 3},
+        {"oneOf": [{"maxProperties": 2}, {"propertyNames": {"not": {"const": "a"}}, "required": ["ab"]}]},
+    ],
+    ids=str,
+)
+def test_the_shortest_of_objects_that_differ_and_have_conditions(members: dict[str, Any]) -> None:
+    """Members that are no use come without end; those that complete an object are found before."""
+    items = {"type": "object", **members}
+    schema = {"type": "array", "uniqueItems": True, "minItems": 2, "prefixItems": [items, items], "items": items}
+    grammar = constrain.compile_json_schema(schema, limits=constrain.Limits(max_seconds=5))
+    text = constrain.sample(grammar, seed=1, max_bytes=0)
+    assert grammar.accepts(text) and is_valid(schema, json.loads(text)) and len(text) < 80
