@@ -36,6 +36,8 @@ _SOME_DIGITS = 8
 """Digits after which a number heads for a multiple, or fewer."""
 _PATIENCE = 6
 """Plain words that are tried before a string is made of letters."""
+_MOST_READINGS = 32
+"""Parallel readings that are kept; each of them leads to an output, whatever becomes of the others."""
 _DIGITS = frozenset(b"0123456789")
 _NUMERIC = frozenset(b"0123456789+-.eE")
 
@@ -91,6 +93,8 @@ class _Writer:
             if step is None:
                 break
             byte, threads = step
+            if len(threads) > _MOST_READINGS:
+                threads = self.rng.sample(threads, _MOST_READINGS)
             self.text.append(byte)
         rest = self.completer.completion(threads)
         assert rest is not None, f"no completion after {self.text}"
@@ -107,7 +111,8 @@ class _Writer:
                 return byte, following
             self.plan = b""
         inside = [view for view in views if isinstance(view.node, Lexeme) and view.text.content + view.text.escape]
-        outside = [view for view in views if view not in inside]
+        known = set(inside)
+        outside = [view for view in views if view not in known]
         groups = [inside, outside] if inside and self._goes_on(inside) else [outside, inside]
         for group in groups:
             for view in self.rng.sample(group, len(group)):

@@ -11,7 +11,7 @@ them only matters which atoms some member breaks, and where numbers of members a
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from .._errors import LimitError
@@ -39,6 +39,7 @@ class Diagrams:
     def __init__(self, normaliser: Normaliser) -> None:
         self.normaliser = normaliser
         self.splits = Splits(normaliser.goals, normaliser.algebra)
+        self._sketches: dict[Members, Plan | None] = {}
 
     def of(self, members: Members) -> Plan | None:
         """The diagram of a shape with conditions; None when no object satisfies them. LimitError when it is large."""
@@ -54,11 +55,22 @@ class Diagrams:
         plan: Plan | None = members.diagram[0]
         return plan
 
-    def _made(self, members: Members) -> Plan | None:
+    def sketch(self, members: Members) -> Plan | None:
+        """The diagram as far as it is known while the values of members are in question: those that may be empty are in
+        it. To draw the diagram itself needs to know which undeclared members there are, which may be such a question.
+        """
+        try:
+            return self.of(members)
+        except InProgress:
+            if members not in self._sketches:
+                self._sketches[members] = self._made(members, lambda goal: goal.inhabited is not False)
+            return self._sketches[members]
+
+    def _made(self, members: Members, alive: Callable[[Goal], bool] | None = None) -> Plan | None:
         limits = self.normaliser.lexicon.limits
         found = None
         for hubs, most in ((True, _SMALL), (False, _SMALL), (True, limits.max_states)):
-            found = found or _Drawing(self, members, hubs).drawn(most)
+            found = found or _Drawing(self, members, hubs, alive).drawn(most)
         if found is None:
             raise LimitError("max_states", limits.max_states, "cases of the members of one object")
         return found.trimmed(lambda goal: True)
@@ -68,9 +80,13 @@ _PENDING = object()
 
 
 class _Drawing:
-    """One diagram in one order of the keys. hubs: order them by how many atoms speak of them first."""
+    """One diagram in one order of the keys. hubs: order them by how many atoms speak of them first. alive: which values
+    undeclared members may have; by default those that there are.
+    """
 
-    def __init__(self, diagrams: Diagrams, members: Members, hubs: bool) -> None:
+    def __init__(
+        self, diagrams: Diagrams, members: Members, hubs: bool, alive: Callable[[Goal], bool] | None
+    ) -> None:
         self.splits, self.members = diagrams.splits, members
         normaliser = diagrams.normaliser
         self.narrower = normaliser.algebra._narrower
@@ -78,7 +94,7 @@ class _Drawing:
         where = list(members.where)
         if members.low > max(1, len(members.required)) or (members.low == 1 and not members.required):
             where.append(self.conditions.atom(Members(low=members.low)))
-        self.order, _, choices = normaliser.keys.resolved(members)
+        self.order, _, choices = normaliser.keys.resolved(members, alive)
         self.choices = choices
         known = normaliser.keys.atoms(members)
         counted = [i for i, atom in enumerate(known) if atom.low or atom.high is not None]

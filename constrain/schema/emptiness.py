@@ -99,7 +99,7 @@ class Emptiness:
         if not all([value(member(members, key)) for key in members.required]):
             return False
         if members.where:
-            plan = self.normaliser.diagrams.of(members)
+            plan = self.normaliser.diagrams.sketch(members)
             if plan is None or members.high is None:
                 return plan is not None and plan.exists(value)
             return plan.cost(members.required, value) <= members.high - len(members.required)

@@ -38,13 +38,16 @@ class Keys:
         """The shapes that the conditions of a shape speak of."""
         return list(dict.fromkeys(atom for condition in members.where for atom in condition.atoms))
 
-    def resolved(self, members: Members) -> tuple[dict[str, Goal], DFA | None, list[Choice]]:
-        """(the keys that are told apart by name, with their goals; the automaton of the others; its choices).
+    def resolved(
+        self, members: Members, alive: Callable[[Goal], bool] | None = None
+    ) -> tuple[dict[str, Goal], DFA | None, list[Choice]]:
+        """(the keys that are told apart by name, with their goals; the automaton of the others; its choices). alive:
+        which goals have a value; by default as that is.
 
         Of conditions other keys must be more than an output has members, so few undeclared ones are told apart too.
         """
         normaliser = self.normaliser
-        extra, choices = self.undeclared(members, normaliser.emptiness.inhabited)
+        extra, choices = self.undeclared(members, alive or normaliser.emptiness.inhabited)
         order: dict[str, Goal] = {}
         for shape in (members, *self.atoms(members)):
             for key in (*shape.declared, *shape.required):

@@ -222,3 +222,41 @@ def test_a_web_of_conditions_is_a_limit() -> None:
     with pytest.raises(LimitError) as raised:
         compile_schema({"type": "object", **schema}, limits=Limits(max_states=200, max_seconds=60))
     assert raised.value.limit == "max_states"
+
+
+ITSELF = {"$ref": "#/$defs/d"}
+RECURSIVE: dict[str, Schema] = {
+    "a name that is too short": {"patternProperties": {"^.$": ITSELF}, "not": {"propertyNames": {"minLength": 1}}},
+    "a condition": {
+        "patternProperties": {"^.$": ITSELF}, "additionalProperties": False, "if": {"minProperties": 1},
+        "then": {"required": ["b"]}, "type": "object",
+    },
+    "a name of another kind": {
+        "patternProperties": {"^x": ITSELF}, "additionalProperties": {"type": "null"}, "type": "object",
+        "not": {"propertyNames": {"pattern": "^y"}},
+    },
+}  # fmt: skip
+NESTED = (
+    {}, {"": 1}, {"a": 1}, {"a": {}}, {"b": {}}, {"b": {"b": {}}}, {"a": {"": 2}}, {"": 1, "a": {"": 2}},
+    {"": 1, "a": {}}, {"x": {"z": None}}, {"x": {"z": None}, "z": None}, {"z": None}, {"y": None}, 1, [], None,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", RECURSIVE)
+def test_undeclared_members_may_be_objects_like_the_one_they_are_in(name: str) -> None:
+    schema = {"oneOf": [ITSELF], "$defs": {"d": RECURSIVE[name]}}
+    validator, grammar = judge(schema), oracle(schema)
+    for value in NESTED:
+        assert grammar.accepts(json.dumps(value).encode()) == validator.is_valid(value), value
+    random = Random(3)
+    for _ in range(40):
+        text = walk(grammar, random)
+        assert text is None or validator.is_valid(json.loads(text)), text
+
+
+def test_members_that_need_themselves_without_end_have_no_value() -> None:
+    endless = {"type": "object", "patternProperties": {"^x": ITSELF}, "additionalProperties": False}
+    either = {"anyOf": [{"required": ["x"]}, {"required": ["xx"]}]}
+    for needed in ({"not": {"propertyNames": {"pattern": "^y"}}}, either):
+        with pytest.raises(UnsatisfiableError):
+            oracle({"oneOf": [ITSELF], "$defs": {"d": {**endless, **needed}}})
