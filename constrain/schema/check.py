@@ -15,8 +15,9 @@ from typing import Any
 from urllib.parse import urldefrag
 
 from .._errors import LimitError
+from .._limits import check_time
 from . import openapi
-from .dialect import ANNOTATIONS, ASSERTIONS, IN_PLACE, TYPES, Draft, introduced
+from .dialect import ANNOTATIONS, ASSERTIONS, IN_PLACE, TYPES, Draft, draft_of_uri, introduced
 from .document import Document, Location, Scope, join, json_type
 from .goals import fields
 from .strings import is_risky, known_format, parsed
@@ -55,7 +56,11 @@ def scan(document: Document) -> None:
     state = _Scan(document)
     document.scan = state.drain
     state.drain(document.root)
-    for location, keyword in state.references:  # grows while it is read
+    for (
+        location,
+        keyword,
+    ) in state.references:  # grows while it is read, without end where each document asks for another
+        check_time()
         target = document.resolve(location, keyword)
         if not isinstance(target.schema, bool) and id(target.schema) not in document.locations:
             state.drain(target)
@@ -117,15 +122,17 @@ def _is_annotation(keyword: str, document: Document) -> bool:
 
 def _enter_resource(document: Document, location: Location) -> None:
     scope, schema = location.scope, location.schema
-    identifier = schema.get(scope.draft.id_keyword)
+    named = schema.get("$schema")  # whose draft also says what an identifier is
+    draft = (draft_of_uri(named) if isinstance(named, str) else None) or scope.draft
+    identifier = schema.get(draft.id_keyword)
     if not isinstance(identifier, str):
         return
     try:
         uri, fragment = urldefrag(join(scope.uri, identifier))
     except ValueError as error:
-        raise location.error(scope.draft.id_keyword, str(error)) from None
+        raise location.error(draft.id_keyword, str(error)) from None
     if identifier.startswith("#"):
-        if scope.draft.ref_alone:
+        if draft.ref_alone:
             scope.anchors.setdefault(identifier[1:], location)
         return
     inner = Scope(uri, scope.draft)

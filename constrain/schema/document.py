@@ -17,7 +17,7 @@ from typing import Any
 from urllib.parse import unquote, urldefrag, urljoin
 
 from .._digits import integer_of
-from .._errors import LimitError, SchemaError
+from .._errors import ArgumentError, LimitError, SchemaError
 from .._limits import Limits
 from .dialect import FORMAT_ASSERTION, Draft, draft_named, draft_of_uri, unspoken
 from .report import Report
@@ -29,6 +29,7 @@ _UNSIZED = _SCALARS - {str}
 _INDEX = re.compile("0|[1-9][0-9]{0,8}")
 """An array index of a JSON pointer (RFC 6901, section 4), not too long to be one."""
 _ABSOLUTE = re.compile("[A-Za-z][A-Za-z0-9+.-]*://")
+_DOTS = re.compile(r"^[^?#]*(?<![^/])\.\.?(?![^/?#])")
 
 
 class Scope:
@@ -104,6 +105,11 @@ class Document:
         report: Report,
         openapi: bool = False,
     ) -> None:
+        if registry is not None and not isinstance(registry, Mapping):
+            kind = type(registry).__name__
+            raise ArgumentError(
+                f"registry must be a referencing.Registry or a mapping of URIs to documents, not {kind}"
+            )
         self.registry, self.limits, self.report, self.openapi = registry, limits, report, openapi
         self.explicit_draft = draft is not None
         self.locations: dict[int, Location] = {}
@@ -246,8 +252,13 @@ class Document:
                 continue
             contents = _fetch(registry, uri)
             if contents is None:
+                contents = _fetch(registry, uri + "#")
+            if contents is None:
                 continue
-            contents = self.retrieved[uri] = _own(contents, self.limits)
+            try:
+                contents = self.retrieved[uri] = _own(contents, self.limits)
+            except SchemaError as error:
+                raise SchemaError(f"{uri}#", error.keyword, error.reason) from None
             root = self.add_resource(contents, uri, draft, f"{uri}#")
             self.scan(root)
             return root.scope
@@ -258,8 +269,10 @@ def join(base: str, reference: str) -> str:
     """RFC 3986 resolution; bases that are not hierarchical (urn:) keep only their fragments. ValueError says what is
     no URI.
     """
-    if not base or _ABSOLUTE.match(reference):
+    if _ABSOLUTE.match(reference):
         return reference
+    if not base:  # as from the root of anything, so that "./a/../b" is "b"
+        return urljoin("http://_/", reference).removeprefix("http://_/") if _DOTS.search(reference) else reference
     if reference.startswith("#"):
         return urldefrag(base)[0] + reference
     try:

@@ -432,3 +432,58 @@ def test_one_object_in_very_many_places_is_too_long() -> None:
         with pytest.raises(errors.LimitError) as caught:
             compile_schema(wrong)
         assert caught.value.limit == "max_source_bytes"
+
+
+def test_documents_that_ask_for_ever_more_documents_end_with_the_time() -> None:
+    from referencing import Registry, Resource
+    from referencing.jsonschema import DRAFT202012
+
+    registry = Registry(retrieve=lambda uri: Resource.from_contents({"items": {"$ref": f"{uri}0"}}, DRAFT202012))
+    with pytest.raises(errors.LimitError) as caught:
+        compile_schema({"$ref": "http://x.org/"}, registry=registry, limits=_limits.Limits(max_seconds=0.1))
+    assert caught.value.limit == "max_seconds"
+
+
+@pytest.mark.parametrize(
+    "registry", [5, "http://x.org", [{}], object(), lambda uri: {}], ids=lambda r: type(r).__name__
+)
+def test_a_registry_is_a_mapping(registry: Any) -> None:
+    with pytest.raises(errors.ArgumentError, match="registry must be"):
+        compile_schema({"$ref": "http://x.org/"}, registry=registry)
+
+
+DRAFT_4, DRAFT_2020 = "http://json-schema.org/draft-04/schema#", "https://json-schema.org/draft/2020-12/schema"
+
+
+@pytest.mark.parametrize(
+    ("outer", "inner", "identifier", "keywords", "good", "bad"),
+    [
+        (DRAFT_2020, DRAFT_4, "id", {"type": "number", "minimum": 1, "exclusiveMinimum": True}, 2, 1),
+        (DRAFT_4, DRAFT_2020, "$id", {"const": 1}, 1, 2),
+        (DRAFT_7, DRAFT_4, "id", {"minimum": 1, "exclusiveMinimum": True}, 2, 1),
+        (DRAFT_7, DRAFT_2020, "$id", {"prefixItems": [{"type": "null"}]}, [None], [1]),
+    ],
+)
+def test_an_embedded_resource_is_named_as_its_own_draft_says(
+    outer: str, inner: str, identifier: str, keywords: dict[str, Any], good: Any, bad: Any
+) -> None:
+    embedded = {"$schema": inner, identifier: "http://x.org/a", **keywords}
+    schema = {"$schema": outer, "allOf": [{"$ref": "http://x.org/a"}], "definitions": {"a": embedded}}
+    assert accepts(schema, good) and not accepts(schema, bad)
+
+
+def test_addresses_without_a_base_are_normalised() -> None:
+    for reference in ("./x/../r", "../r", "r", "./r#", "x/./../r"):
+        schema = {"items": {"$ref": reference}, "$defs": {"r": {"$id": "r", "type": "integer"}}}
+        assert accepts(schema, [1]) and not accepts(schema, ["a"])
+    for named in ("http://x.org/r", "http://x.org/r#"):
+        for key in ("http://x.org/r", "http://x.org/r#"):
+            registry = {key: {"type": "integer"}}
+            assert accepts({"$ref": named}, 1, registry=registry)
+            assert not accepts({"$ref": named}, "a", registry=registry)
+
+
+def test_what_is_no_json_in_another_document_is_found_there() -> None:
+    with pytest.raises(errors.SchemaError, match="not JSON") as caught:
+        compile_schema({"$ref": "http://x.org/r"}, registry={"http://x.org/r": {"enum": [{1, 2}]}})
+    assert caught.value.pointer == "http://x.org/r#"
