@@ -10,14 +10,16 @@ from __future__ import annotations
 
 from fractions import Fraction
 from functools import lru_cache
+from itertools import accumulate
 from math import gcd
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .._digits import spelled_json
 from .._errors import LimitError
-from .._limits import Limits
+from .._limits import Limits, check_time
 from .decimals import decimal_places
 from .dfa import DFA
 from .explore import explore
@@ -64,12 +66,16 @@ class _Multiples:
             longest += 1
         self.horizon = max(longest, scale)
         self.powers = [10**k for k in range(self.horizon + 1)]
-        self.moduli = [base // gcd(power, base) for power in self.powers]
+        self.moduli = []
+        for power in self.powers:
+            check_time()
+            self.moduli.append(base // gcd(power, base))
         # So many remainders can become a multiple with k digits, and at most so many of them with fewer.
         sizes = [min(power, base) * modulus // base for power, modulus in zip(self.powers, self.moduli, strict=True)]
         sizes = [*sizes[scale : self.horizon], odd]
-        if max(size - sum(sizes[:k]) for k, size in enumerate(sizes)) > limits.max_states:
-            raise LimitError("max_states", limits.max_states, f"remainders modulo {base} for multipleOf")
+        fewer = accumulate(sizes, initial=0)
+        if max(size - before for size, before in zip(sizes, fewer, strict=False)) > limits.max_states:
+            raise LimitError("max_states", limits.max_states, f"remainders modulo {spelled_json(base)} for multipleOf")
         small = base < 1 << 31 and (self.horizon + 2) * base < 1 << 62
         self.type: Any = np.int64 if small else object  # Python's integers where numpy's are too short
 
@@ -81,6 +87,7 @@ class _Multiples:
         """Keys of remainders that at least `least` further digits follow."""
         keys = np.full(remainders.shape, -1, self.type)
         for k in range(int(least.min()), self.horizon + 1):
+            check_time()
             able = (keys < 0) & (least <= k)
             if k < self.horizon and self.powers[k] < self.base:
                 able &= self._needed(remainders, k) < self.powers[k]

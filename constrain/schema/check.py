@@ -15,9 +15,11 @@ from typing import Any
 from urllib.parse import urldefrag
 
 from .._errors import LimitError
+from .._limits import check_time
 from . import openapi
-from .dialect import ANNOTATIONS, ASSERTIONS, IN_PLACE, TYPES, Draft, introduced
+from .dialect import ANNOTATIONS, ASSERTIONS, IN_PLACE, TYPES, Draft, draft_of_uri, introduced
 from .document import Document, Location, Scope, join, json_type
+from .goals import fields
 from .strings import is_risky, known_format, parsed
 
 __all__ = ["scan"]
@@ -54,15 +56,19 @@ def scan(document: Document) -> None:
     state = _Scan(document)
     document.scan = state.drain
     state.drain(document.root)
-    for location, keyword in state.references:  # grows while it is read
+    for (
+        location,
+        keyword,
+    ) in state.references:  # grows while it is read, without end where each document asks for another
+        check_time()
         target = document.resolve(location, keyword)
         if not isinstance(target.schema, bool) and id(target.schema) not in document.locations:
             state.drain(target)
-    _check_cycles(document)
     names = [name for scope in set(document.scopes.values()) for name in scope.dynamic]
     if len(names) > len(set(names)):
         document.is_dynamic = True
         document.root.dynamic = (document.root.scope,)
+    _check_cycles(document)
 
 
 def _visit(state: _Scan, location: Location) -> None:
@@ -116,17 +122,22 @@ def _is_annotation(keyword: str, document: Document) -> bool:
 
 def _enter_resource(document: Document, location: Location) -> None:
     scope, schema = location.scope, location.schema
-    identifier = schema.get(scope.draft.id_keyword)
+    named = schema.get("$schema")  # whose draft also says what an identifier is
+    draft = (draft_of_uri(named) if isinstance(named, str) else None) or scope.draft
+    identifier = schema.get(draft.id_keyword)
     if not isinstance(identifier, str):
         return
-    uri, fragment = urldefrag(join(scope.uri, identifier))
+    try:
+        uri, fragment = urldefrag(join(scope.uri, identifier))
+    except ValueError as error:
+        raise location.error(draft.id_keyword, str(error)) from None
     if identifier.startswith("#"):
-        if scope.draft.ref_alone:
+        if draft.ref_alone:
             scope.anchors.setdefault(identifier[1:], location)
         return
     inner = Scope(uri, scope.draft)
     inner.silent, inner.asserts_formats = scope.silent, scope.asserts_formats
-    document.declare(inner, schema)
+    document.declare(inner, schema, location.pointer)
     inner.root = location
     location.scope = inner
     document.scopes.setdefault(uri, inner)
@@ -369,6 +380,8 @@ def _check_pattern(document: Document, location: Location, keyword: str, pattern
 
 def _check_magnitude(location: Location, keyword: str, value: int | float | Decimal) -> None:
     finite = value.is_finite() if isinstance(value, Decimal) else value - value == 0
+    if finite and not value:
+        return
     if not finite or (isinstance(value, Decimal) and abs(value.adjusted()) > _MAX_EXPONENT):
         raise location.error(keyword, f"{_shown(value)} is out of range")
 
@@ -407,19 +420,19 @@ def _check_cycles(document: Document) -> None:
 
 
 def _same_value(document: Document, location: Location) -> list[Location]:
-    schema, found = location.schema, []
+    schema, found = fields(location), list[Location]()
     for keyword in ("$ref", "$dynamicRef", "$recursiveRef"):
-        if (id(schema), keyword) in document.targets:
-            found.append(document.targets[id(schema), keyword])
-    if location.scope.draft.ref_alone and "$ref" in schema:
-        return found
+        target = document.targets.get((id(location.schema), keyword)) if keyword in schema else None
+        # where a dynamic reference leads to depends on the way there: the normal form finds such a loop
+        if target is not None and not (document.is_dynamic and document.is_anchored(location, keyword, target)):
+            found.append(target)
     if ASSERTIONS & schema.keys() == {"anyOf"}:
         return found  # a union that holds itself is the union of its other branches
     below: list[Any] = []
     for keyword in ("allOf", "anyOf", "oneOf"):
         below.extend(schema.get(keyword, ()))
     for keyword in ("not", "if", "then", "else"):
-        if keyword in schema:
+        if keyword in schema and (keyword in ("not", "if") or "if" in schema):
             below.append(schema[keyword])
     for keyword in ("dependencies", "dependentSchemas"):
         below.extend(schema.get(keyword, {}).values())

@@ -10,13 +10,13 @@ The document is changed while that is tried, and put back; it is a copy of the c
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
 
+from .._digits import spelled_json
 from .._errors import LimitError, SchemaError
 from .._limits import check_time, within
 from .dialect import ASSERTIONS
@@ -307,6 +307,6 @@ def _worded(clash: list[_Part], pointer: str) -> str:
 
 
 def _short(value: Any) -> str:
-    text = str(value) if isinstance(value, Decimal) else json.dumps(value, ensure_ascii=False, default=str)
+    text = str(value) if isinstance(value, Decimal) else spelled_json(value)
     text = text.encode("utf-8", "backslashreplace").decode()
     return text if len(text) <= _WIDTH else text[: _WIDTH - 1] + "…"

@@ -9,14 +9,15 @@ specification sections 8 and 9 of 2020-12).
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from types import NoneType
 from typing import Any
 from urllib.parse import unquote, urldefrag, urljoin
 
 from .._digits import integer_of
-from .._errors import LimitError, SchemaError
+from .._errors import ArgumentError, LimitError, SchemaError
 from .._limits import Limits
 from .dialect import FORMAT_ASSERTION, Draft, draft_named, draft_of_uri, unspoken
 from .report import Report
@@ -24,6 +25,11 @@ from .report import Report
 __all__ = ["Document", "Location", "Scope", "load"]
 
 _SCALARS = frozenset((str, int, float, bool, Decimal, NoneType))
+_UNSIZED = _SCALARS - {str}
+_INDEX = re.compile("0|[1-9][0-9]{0,8}")
+"""An array index of a JSON pointer (RFC 6901, section 4), not too long to be one."""
+_ABSOLUTE = re.compile("[A-Za-z][A-Za-z0-9+.-]*://")
+_DOTS = re.compile(r"^[^?#]*(?<![^/])\.\.?(?![^/?#])")
 
 
 class Scope:
@@ -99,6 +105,11 @@ class Document:
         report: Report,
         openapi: bool = False,
     ) -> None:
+        if registry is not None and not isinstance(registry, Mapping):
+            kind = type(registry).__name__
+            raise ArgumentError(
+                f"registry must be a referencing.Registry or a mapping of URIs to documents, not {kind}"
+            )
         self.registry, self.limits, self.report, self.openapi = registry, limits, report, openapi
         self.explicit_draft = draft is not None
         self.locations: dict[int, Location] = {}
@@ -120,28 +131,34 @@ class Document:
         self.keepalive.append(schema)
         scope = Scope(uri, draft)
         if isinstance(schema, dict):
-            self.declare(scope, schema)
+            self.declare(scope, schema, token)
         location = scope.root = Location(schema, scope, None, token)
         self.scopes[uri] = scope
         if isinstance(schema, dict):
             identifier = schema.get(scope.draft.id_keyword)
             if isinstance(identifier, str) and not (scope.draft.ref_alone and "$ref" in schema):
-                scope.uri = urldefrag(join(uri, identifier))[0]
+                try:
+                    scope.uri = urldefrag(join(uri, identifier))[0]
+                except ValueError as error:
+                    raise SchemaError(token, scope.draft.id_keyword, str(error)) from None
                 self.scopes.setdefault(scope.uri, scope)
         return location
 
-    def declare(self, scope: Scope, schema: Mapping[str, Any]) -> None:
-        """Set the draft and the vocabularies of a resource to what its `$schema` says, if it has one."""
+    def declare(self, scope: Scope, schema: Mapping[str, Any], pointer: str) -> None:
+        """Set the draft and the vocabularies of a resource to what its `$schema` says, if it has one.
+
+        pointer: where the resource lies.
+        """
         named = schema.get("$schema")
         if named is None:
             return
         if not isinstance(named, str):
-            raise SchemaError("", "$schema", "must be a string")
+            raise SchemaError(pointer, "$schema", "must be a string")
         dialect, vocabularies = self._dialect(named)
         if dialect is None:
             if "draft-03" in named:
-                raise SchemaError("", "$schema", "draft 3 is not supported; use draft 4 or later")
-            self.report.add("", "$schema", "note", f"{named!r} is not a known dialect; read as {scope.draft.name}")
+                raise SchemaError(pointer, "$schema", "draft 3 is not supported; use draft 4 or later")
+            self.report.add(pointer, "$schema", "note", f"{named!r} is not a known dialect; read as {scope.draft.name}")
             return
         scope.draft, scope.silent, scope.asserts_formats = dialect, frozenset(), False
         if vocabularies is not None:
@@ -150,7 +167,7 @@ class Document:
                 scope.silent = unspoken(dialect, vocabularies)
             except LookupError as unknown:
                 reason = f"the dialect {named!r} requires the vocabulary {unknown.args[0]!r}, which is not known"
-                raise SchemaError("", "$schema", reason) from None
+                raise SchemaError(pointer, "$schema", reason) from None
 
     def _dialect(self, uri: str) -> tuple[Draft | None, Mapping[str, Any] | None]:
         """(draft, `$vocabulary`) of a dialect: a draft's, or that of a meta-schema in the registry."""
@@ -176,11 +193,15 @@ class Document:
             target = self.targets[key] = self._find(location, keyword, location.schema[keyword])
         if not self.is_dynamic:
             return target
-        name = unquote(location.schema[keyword].partition("#")[2]) if keyword == "$dynamicRef" else ""
-        if keyword != "$ref" and name in target.scope.dynamic:
+        if self.is_anchored(location, keyword, target):
+            name = _dynamic_name(location, keyword)
             outermost = next(scope for scope in (*location.dynamic, target.scope) if name in scope.dynamic)
             target = outermost.anchors[name] if name else outermost.root
         return target.within(location)
+
+    def is_anchored(self, location: Location, keyword: str, target: Location) -> bool:
+        """Whether a reference with that target is to a dynamic anchor, and so means what the way there says."""
+        return keyword != "$ref" and _dynamic_name(location, keyword) in target.scope.dynamic
 
     def _find(self, location: Location, keyword: str, reference: str) -> Location:
         scope: Scope | None = location.scope
@@ -188,7 +209,10 @@ class Document:
         if reference.startswith("#"):
             fragment = reference[1:]
         else:
-            uri, fragment = urldefrag(join(scope.uri, reference))
+            try:
+                uri, fragment = urldefrag(join(scope.uri, reference))
+            except ValueError as error:
+                raise location.error(keyword, str(error)) from None
             scope = self.scopes.get(uri) or self._retrieve(uri, scope.draft)
             if scope is None:
                 raise location.error(
@@ -213,7 +237,7 @@ class Document:
             value, step = here.schema, None
             if isinstance(value, dict):
                 step = value.get(token, self)
-            elif isinstance(value, list) and token.isascii() and token.isdigit() and int(token) < len(value):
+            elif isinstance(value, list) and _INDEX.fullmatch(token) and int(token) < len(value):
                 step = value[int(token)]
             else:
                 step = self
@@ -228,8 +252,13 @@ class Document:
                 continue
             contents = _fetch(registry, uri)
             if contents is None:
+                contents = _fetch(registry, uri + "#")
+            if contents is None:
                 continue
-            contents = self.retrieved[uri] = _own(contents, self.limits)
+            try:
+                contents = self.retrieved[uri] = _own(contents, self.limits)
+            except SchemaError as error:
+                raise SchemaError(f"{uri}#", error.keyword, error.reason) from None
             root = self.add_resource(contents, uri, draft, f"{uri}#")
             self.scan(root)
             return root.scope
@@ -237,15 +266,24 @@ class Document:
 
 
 def join(base: str, reference: str) -> str:
-    """RFC 3986 resolution; bases that are not hierarchical (urn:) keep only their fragments."""
-    if not base or "://" in reference:
+    """RFC 3986 resolution; bases that are not hierarchical (urn:) keep only their fragments. ValueError says what is
+    no URI.
+    """
+    if _ABSOLUTE.match(reference):
         return reference
+    if not base:  # as from the root of anything, so that "./a/../b" is "b"
+        return urljoin("http://_/", reference).removeprefix("http://_/") if _DOTS.search(reference) else reference
     if reference.startswith("#"):
         return urldefrag(base)[0] + reference
     try:
         return urljoin(base, reference)
     except ValueError as error:  # "http://["
-        raise SchemaError("", "$ref", f"{reference[:200]!r} and {base[:200]!r} do not make a URI: {error}") from None
+        raise ValueError(f"{reference[:200]!r} and {base[:200]!r} do not make a URI: {error}") from None
+
+
+def _dynamic_name(location: Location, keyword: str) -> str:
+    """The dynamic anchor that a reference names; "" for $recursiveRef."""
+    return unquote(location.schema[keyword].partition("#")[2]) if keyword == "$dynamicRef" else ""
 
 
 def _fetch(registry: Any, uri: str) -> Any:
@@ -286,6 +324,8 @@ def load(schema: Any, limits: Limits) -> Any:
             raise LimitError("max_depth", limits.max_depth, "nesting of the schema text") from None
         except ValueError as error:
             raise SchemaError("", None, f"not JSON: {error}") from None
+        except InvalidOperation:
+            raise SchemaError("", None, "a number has an exponent that is out of range") from None
     if schema is None or isinstance(schema, (list, int, float)):
         raise SchemaError("", None, f"a schema is an object or a boolean, not {json_type(schema)}")
     return _described(schema, limits)
@@ -303,6 +343,7 @@ def _loaded(text: str | bytes | bytearray) -> Any:
 
 def _own(schema: Any, limits: Limits) -> Any:
     """A copy that the caller cannot change later; only JSON values may occur in it."""
+    _check_size(schema, limits)
     try:
         text = json.dumps(schema)
         copy = json.loads(text) if len(text) <= limits.max_source_bytes else None
@@ -311,6 +352,21 @@ def _own(schema: Any, limits: Limits) -> Any:
     except (TypeError, ValueError, RecursionError):
         pass
     return _own_by_steps(schema, limits)
+
+
+def _check_size(schema: Any, limits: Limits) -> None:
+    """LimitError where a schema written out is too long: in Python few objects can be in many places."""
+    size, level = 1, [schema]
+    while level:
+        below: list[Any] = []
+        for here in level:
+            if isinstance(here, (dict, list, tuple, str)):
+                size += len(here)
+                if size > limits.max_source_bytes:
+                    raise LimitError("max_source_bytes", limits.max_source_bytes, "values in the schema")
+                if not isinstance(here, str):
+                    below += here.values() if isinstance(here, dict) else here
+        level = [value for value in below if type(value) not in _UNSIZED]
 
 
 def _own_by_steps(schema: Any, limits: Limits) -> Any:

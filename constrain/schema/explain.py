@@ -7,12 +7,12 @@ depth, and each only one level deep, as in a compilation.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
+from .._digits import spelled_json
 from .._errors import LimitError, SchemaError
 from .._limits import Limits, timed
 from .compile import normalised
@@ -286,18 +286,19 @@ def _words(part: dict[str, Any]) -> str:
         elif isinstance(value, list):
             found.append(f"{key} {_listed(value)}")
         else:
-            found.append(f"{key} {value}")
+            found.append(f"{key} {value if isinstance(value, str) else _shown(value)}")
     bounds = _bounds(part, "characters")
     return ", ".join([*found, bounds] if bounds else found) or "any"
 
 
 def _bounds(part: dict[str, Any], what: str) -> str:
     low, high = part.get("min", 0), part.get("max")
+    least, most = spelled_json(low), spelled_json(high)
     if high is None:
-        return f"of at least {low} {what}" if low else ""
+        return f"of at least {least} {what}" if low else ""
     if low == high:
-        return f"of {low} {what}"
-    return f"of {low} to {high} {what}" if low else f"of at most {high} {what}"
+        return f"of {least} {what}"
+    return f"of {least} to {most} {what}" if low else f"of at most {most} {what}"
 
 
 def _member_lines(part: dict[str, Any]) -> Iterator[str]:
@@ -352,4 +353,4 @@ def _listed(values: list[Any]) -> str:
 def _shown(value: Any) -> str:
     if isinstance(value, Decimal):
         return str(value)
-    return json.dumps(value, ensure_ascii=False, default=str)
+    return spelled_json(value)

@@ -13,11 +13,11 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
-from .dialect import Draft
+from .dialect import ASSERTIONS, Draft
 from .document import Location
 from .forms import Form, Goal, Items, Kind, Members, Rule
 from .goals import fields
-from .signals import Refusal
+from .signals import InProgress, Refusal
 
 if TYPE_CHECKING:
     from .normal import Normaliser
@@ -56,6 +56,8 @@ World = tuple[Form, Evaluated]
 class Worlds:
     def __init__(self, normaliser: Normaliser) -> None:
         self.normaliser = normaliser
+        self._open: list[Goal] = []
+        """Goals whose worlds are being listed, each for the one before."""
 
     def form(self, location: Location) -> Form:
         """The form of a schema that has an unevaluated keyword. Refusal when it takes too many worlds."""
@@ -94,8 +96,21 @@ class Worlds:
 
     def _of_goal(self, goal: Goal) -> list[World]:
         if goal.kind == Kind.AT:
-            return self.of(goal.parts)
+            if goal in self._open:
+                return self._again(goal)
+            self._open.append(goal)
+            try:
+                return self.of(goal.parts)
+            finally:
+                self._open.pop()
         return [] if goal.kind == Kind.NONE else [(self.normaliser.anything, NOTHING)]
+
+    def _again(self, goal: Goal) -> list[World]:
+        """A goal within itself. A union that holds itself is the union of its other branches."""
+        between = self._open[self._open.index(goal) :]
+        if all(ASSERTIONS & fields(step.parts).keys() == {"anyOf"} for step in between):
+            return []
+        raise InProgress
 
     def _own(self, location: Location, keywords: dict[str, Any]) -> Evaluated:
         items = keywords.get("items")

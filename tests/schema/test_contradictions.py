@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
-from constrain import Limits, SchemaError, UnsatisfiableError
+from constrain import LimitError, Limits, SchemaError, UnsatisfiableError
 from constrain.schema import compile_schema
 from constrain.schema.check import scan
 from constrain.schema.contradiction import contradiction
@@ -168,3 +168,29 @@ def test_the_pointer_exists_and_the_document_is_put_back(schema: Any) -> None:
     document = unsatisfiable(schema)
     if document is not None:
         assert tidy(document.root.schema) == tidy(schema)
+
+
+LONG = 3 * 10**5000 + 1
+
+
+@pytest.mark.parametrize(
+    ("schema", "error"),
+    [
+        ({"const": LONG, "type": "string"}, UnsatisfiableError),
+        ({"enum": [{"a": [LONG]}], "type": "array"}, UnsatisfiableError),
+        ({"minimum": LONG, "maximum": LONG - 1, "type": "integer"}, UnsatisfiableError),
+        ({"minLength": LONG, "maxLength": LONG - 1, "type": "string"}, UnsatisfiableError),
+        ({"enum": [3], "multipleOf": LONG}, UnsatisfiableError),
+        ({"multipleOf": LONG}, LimitError),
+        ({"not": {"multipleOf": LONG}, "type": "number"}, LimitError),
+    ],
+    ids=lambda value: ",".join(value) if isinstance(value, dict) else value.__name__,
+)
+def test_integers_too_long_to_print_are_named_by_their_length(schema: dict[str, Any], error: type[Exception]) -> None:
+    with pytest.raises(error, match=r"5,001 digits|multipleOf"):
+        compile_schema(schema)
+
+
+def test_a_huge_divisor_ends_with_the_time() -> None:
+    with pytest.raises(LimitError):
+        compile_schema({"multipleOf": 10**4500}, limits=Limits(max_seconds=0.5))

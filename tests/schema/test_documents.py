@@ -10,6 +10,7 @@ import pytest
 
 import constrain._errors as errors
 from constrain import _limits
+from constrain.automata.oracle import Oracle
 from constrain.schema import compile_schema
 
 from .support import accepts, is_valid
@@ -241,8 +242,6 @@ def test_lenient_relaxes_exactly_what_cannot_be_enforced() -> None:
 
 
 def test_the_caller_may_change_the_schema_afterwards() -> None:
-    from constrain.automata.oracle import Oracle
-
     schema: dict[str, Any] = {"type": "object", "properties": {"a": {"type": "integer"}}}
     root, _ = compile_schema(schema)
     schema["properties"]["a"]["type"] = "string"
@@ -299,8 +298,6 @@ def test_models_are_described_by_pydantic() -> None:
         label: str | None = None
 
     root, _ = compile_schema(Point)
-    from constrain.automata.oracle import Oracle
-
     assert Oracle(root).accepts(b'{"x": 1}') and not Oracle(root).accepts(b'{"label": "a"}')
     root, _ = compile_schema(list[int])
     assert Oracle(root).accepts(b"[1, 2]") and not Oracle(root).accepts(b'["a"]')
@@ -366,3 +363,127 @@ def test_a_dialect_may_have_formats_asserted() -> None:
         assert accepts(schema, "x", registry={META: meta}, formats="annotate") is not asserted
         assert not accepts(schema, "x", registry={META: meta})
         assert accepts({"format": "ipv4"}, "x", formats="annotate")
+
+
+DRAFT_7 = "http://json-schema.org/draft-07/schema#"
+
+
+def test_only_what_has_an_effect_makes_a_loop() -> None:
+    """`then` without `if`, and keywords that a draft does not have, apply nothing."""
+    assert accepts({"type": "string", "then": {"$ref": "#"}, "else": {"$ref": "#"}}, "a")
+    later: dict[str, Any] = {"$schema": DRAFT_7, "dependentSchemas": ["no schema"], "$dynamicRef": 5}
+    assert accepts({**later, "allOf": [{"$ref": "#/definitions/a"}], "definitions": {"a": {"type": "string"}}}, "a")
+    with pytest.raises(errors.SchemaError, match="refers to itself"):
+        compile_schema({"if": {}, "then": {"$ref": "#"}})
+
+
+def test_a_dynamic_reference_to_its_own_resource_may_lead_elsewhere() -> None:
+    inner = {"$id": "inner", "$dynamicAnchor": "n", "allOf": [{"$dynamicRef": "#n"}, {"minimum": 3}]}
+    schema = {
+        "$id": "http://x.org/outer",
+        "$ref": "inner",
+        "$defs": {"other": {"$dynamicAnchor": "n", "type": "integer"}, "inner": inner},
+    }
+    values = (5, 1, "a", 3.5)
+    assert [accepts(schema, value) for value in values] == [is_valid(schema, value) for value in values]
+    with pytest.raises(errors.SchemaError, match="refers to itself"):
+        compile_schema(inner)
+
+
+def test_what_was_evaluated_in_a_union_that_holds_itself() -> None:
+    union = {"anyOf": [{"$ref": "#/$defs/a"}, {"properties": {"x": {"type": "integer"}}}]}
+    schema = {"$ref": "#/$defs/a", "unevaluatedProperties": False, "$defs": {"a": union}}
+    assert accepts(schema, {"x": 1}) and accepts(schema, {}) and accepts(schema, 1)
+    assert not accepts(schema, {"x": "a"}) and not accepts(schema, {"y": 1})
+
+
+@pytest.mark.parametrize(
+    ("schema", "pointer", "keyword"),
+    [
+        ({"$ref": "#/allOf/" + "9" * 5000, "allOf": [{}]}, "", "$ref"),
+        ({"items": {"$ref": "#/allOf/00"}, "allOf": [{}]}, "/items", "$ref"),
+        ({"items": {"$id": "x", "$schema": 5}}, "/items", "$schema"),
+        ({"$id": "http://a.org", "items": {"$id": "//["}}, "/items", "$id"),
+        ({"$id": "http://a.org", "items": {"$ref": "//["}}, "/items", "$ref"),
+        ({"$id": "//[", "items": {"$ref": "x"}}, "/items", "$ref"),
+        ('{"const": 1e99999999999999999999}', "", None),
+        ('{"minimum": -1e-99999999999999999999}', "", None),
+    ],
+    ids=lambda value: str(value)[:50],
+)
+def test_odd_indices_addresses_and_numbers_are_schema_errors(schema: Any, pointer: str, keyword: str | None) -> None:
+    with pytest.raises(errors.SchemaError) as caught:
+        compile_schema(schema)
+    assert (caught.value.pointer, caught.value.keyword) == (pointer, keyword)
+
+
+def test_zero_is_zero_with_any_exponent() -> None:
+    for text in ('{"const": 0e7000}', '{"maximum": 0e-7000, "minimum": -0e7000}'):
+        verdict = Oracle(compile_schema(text)[0]).accepts
+        assert verdict(b"0") and not verdict(b"1") and not verdict(b"-1")
+
+
+def test_one_object_in_very_many_places_is_too_long() -> None:
+    """Written out, such a schema is long, and a program that did it would not end."""
+    schema: Any = {"type": "string"}
+    for _ in range(100):
+        schema = {"anyOf": [schema, schema]}
+    for wrong in (schema, {"enum": ["x" * 100_000] * 100_000}, {"items": [schema]}):
+        with pytest.raises(errors.LimitError) as caught:
+            compile_schema(wrong)
+        assert caught.value.limit == "max_source_bytes"
+
+
+def test_documents_that_ask_for_ever_more_documents_end_with_the_time() -> None:
+    from referencing import Registry, Resource
+    from referencing.jsonschema import DRAFT202012
+
+    registry = Registry(retrieve=lambda uri: Resource.from_contents({"items": {"$ref": f"{uri}0"}}, DRAFT202012))
+    with pytest.raises(errors.LimitError) as caught:
+        compile_schema({"$ref": "http://x.org/"}, registry=registry, limits=_limits.Limits(max_seconds=0.1))
+    assert caught.value.limit == "max_seconds"
+
+
+@pytest.mark.parametrize(
+    "registry", [5, "http://x.org", [{}], object(), lambda uri: {}], ids=lambda r: type(r).__name__
+)
+def test_a_registry_is_a_mapping(registry: Any) -> None:
+    with pytest.raises(errors.ArgumentError, match="registry must be"):
+        compile_schema({"$ref": "http://x.org/"}, registry=registry)
+
+
+DRAFT_4, DRAFT_2020 = "http://json-schema.org/draft-04/schema#", "https://json-schema.org/draft/2020-12/schema"
+
+
+@pytest.mark.parametrize(
+    ("outer", "inner", "identifier", "keywords", "good", "bad"),
+    [
+        (DRAFT_2020, DRAFT_4, "id", {"type": "number", "minimum": 1, "exclusiveMinimum": True}, 2, 1),
+        (DRAFT_4, DRAFT_2020, "$id", {"const": 1}, 1, 2),
+        (DRAFT_7, DRAFT_4, "id", {"minimum": 1, "exclusiveMinimum": True}, 2, 1),
+        (DRAFT_7, DRAFT_2020, "$id", {"prefixItems": [{"type": "null"}]}, [None], [1]),
+    ],
+)
+def test_an_embedded_resource_is_named_as_its_own_draft_says(
+    outer: str, inner: str, identifier: str, keywords: dict[str, Any], good: Any, bad: Any
+) -> None:
+    embedded = {"$schema": inner, identifier: "http://x.org/a", **keywords}
+    schema = {"$schema": outer, "allOf": [{"$ref": "http://x.org/a"}], "definitions": {"a": embedded}}
+    assert accepts(schema, good) and not accepts(schema, bad)
+
+
+def test_addresses_without_a_base_are_normalised() -> None:
+    for reference in ("./x/../r", "../r", "r", "./r#", "x/./../r"):
+        schema = {"items": {"$ref": reference}, "$defs": {"r": {"$id": "r", "type": "integer"}}}
+        assert accepts(schema, [1]) and not accepts(schema, ["a"])
+    for named in ("http://x.org/r", "http://x.org/r#"):
+        for key in ("http://x.org/r", "http://x.org/r#"):
+            registry = {key: {"type": "integer"}}
+            assert accepts({"$ref": named}, 1, registry=registry)
+            assert not accepts({"$ref": named}, "a", registry=registry)
+
+
+def test_what_is_no_json_in_another_document_is_found_there() -> None:
+    with pytest.raises(errors.SchemaError, match="not JSON") as caught:
+        compile_schema({"$ref": "http://x.org/r"}, registry={"http://x.org/r": {"enum": [{1, 2}]}})
+    assert caught.value.pointer == "http://x.org/r#"

@@ -115,3 +115,10 @@ def test_what_is_refused_says_so() -> None:
         assert found["/properties/b"] == ["null"]
     with pytest.raises(SchemaError):
         explain_schema({"type": "strin"})
+
+
+def test_integers_too_long_to_print_are_named_by_their_length() -> None:
+    long = 10**5000
+    for schema in ({"type": "string", "minLength": long}, {"type": "array", "maxItems": long}, {"const": long}):
+        lines = [line for entry in explain_schema(schema, depth=1) for line in entry.lines()]
+        assert any("5,001 digits" in line for line in lines)
