@@ -233,9 +233,10 @@ class Numerals:
         self._languages: dict[Clause, tuple[DFA, Remainders | None]] = {}
 
     def is_empty(self, numbers: Numbers) -> bool:
-        return not numbers.values and all(self._clause_is_empty(c) for c in numbers.clauses)
+        return not numbers.values and all(self.clause_is_empty(c) for c in numbers.clauses)
 
-    def _clause_is_empty(self, clause: Clause) -> bool:
+    def clause_is_empty(self, clause: Clause) -> bool:
+        """Whether no number satisfies a clause."""
         if _crossed(clause):
             return True
         steps = [Fraction(m) for m in clause.multiples]
@@ -310,7 +311,7 @@ class Numerals:
 
     def languages(self, numbers: Numbers) -> Iterator[tuple[DFA, Remainders | None]]:
         """The texts of some numbers, as few languages; see `language`."""
-        found = [self.language(clause) for clause in numbers.clauses if not self._clause_is_empty(clause)]
+        found = [self.language(clause) for clause in numbers.clauses if not self.clause_is_empty(clause)]
         yield from ((dfa, remainders) for dfa, remainders in found if remainders is not None)
         parts = [dfa for dfa, remainders in found if remainders is None]
         free = sorted(numbers.values - numbers.whole if self.spelling == "canonical" else numbers.values)

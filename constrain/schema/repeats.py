@@ -185,9 +185,13 @@ class Repeats:
         )
 
     def endless_numbers(self, numbers: Numbers) -> bool:
-        """Whether infinitely many numbers are in the language: some clause has no bound on a side, or no step."""
-        return not self.normaliser.numerals.is_empty(numbers) and any(
-            c.low is None or c.high is None or not (c.multiples or c.kind) for c in numbers.clauses
+        """Whether infinitely many numbers are in the language: some clause that has any has no bound on a side, or no
+        step.
+        """
+        return any(
+            (c.low is None or c.high is None or (c.low[0] != c.high[0] and not (c.multiples or c.kind)))
+            and not self.normaliser.numerals.clause_is_empty(c)
+            for c in numbers.clauses
         )
 
     def count_numbers(self, numbers: Numbers) -> int:
