@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._digits import spelled_integer
 from .._errors import LimitError
 from .._limits import Limits
 from .decimals import decimal_places
@@ -69,7 +70,8 @@ class _Multiples:
         sizes = [min(power, base) * modulus // base for power, modulus in zip(self.powers, self.moduli, strict=True)]
         sizes = [*sizes[scale : self.horizon], odd]
         if max(size - sum(sizes[:k]) for k, size in enumerate(sizes)) > limits.max_states:
-            raise LimitError("max_states", limits.max_states, f"remainders modulo {base} for multipleOf")
+            shown = spelled_integer(base)[:60]
+            raise LimitError("max_states", limits.max_states, f"remainders modulo {shown} for multipleOf")
         small = base < 1 << 31 and (self.horizon + 2) * base < 1 << 62
         self.type: Any = np.int64 if small else object  # Python's integers where numpy's are too short
 
