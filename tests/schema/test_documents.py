@@ -366,3 +366,14 @@ def test_a_dialect_may_have_formats_asserted() -> None:
         assert accepts(schema, "x", registry={META: meta}, formats="annotate") is not asserted
         assert not accepts(schema, "x", registry={META: meta})
         assert accepts({"format": "ipv4"}, "x", formats="annotate")
+
+
+@pytest.mark.parametrize("pattern", ["(?<!(?!a)b)", "(?<=(?=a)a)b", r"(?<!\b(?:(?:b|-))*)"])
+def test_what_only_the_automaton_of_a_pattern_refuses_has_its_pointer(pattern: str) -> None:
+    for schema, pointer in (
+        ({"properties": {"x": {"pattern": pattern}}}, "/properties/x"),
+        ({"items": {"patternProperties": {pattern: {}}}}, "/items"),
+    ):
+        with pytest.raises(errors.SchemaError, match="lookbehind") as caught:
+            compile_schema(schema)
+        assert caught.value.pointer.startswith(pointer)
