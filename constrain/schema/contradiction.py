@@ -10,13 +10,13 @@ The document is changed while that is tried, and put back; it is a copy of the c
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
 
+from .._digits import shown_value
 from .._errors import LimitError, SchemaError
 from .dialect import ASSERTIONS
 from .document import Location
@@ -299,6 +299,5 @@ def _worded(clash: list[_Part], pointer: str) -> str:
 
 
 def _short(value: Any) -> str:
-    text = str(value) if isinstance(value, Decimal) else json.dumps(value, ensure_ascii=False, default=str)
-    text = text.encode("utf-8", "backslashreplace").decode()
+    text = shown_value(value).encode("utf-8", "backslashreplace").decode()
     return text if len(text) <= _WIDTH else text[: _WIDTH - 1] + "…"

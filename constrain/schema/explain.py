@@ -7,12 +7,11 @@ depth, and each only one level deep, as in a compilation.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from decimal import Decimal
 from typing import Any
 
+from .._digits import shown_value, spelled_integer
 from .._errors import LimitError, SchemaError
 from .._limits import Limits, timed
 from .compile import normalised
@@ -128,7 +127,7 @@ class _Namer:
         if goal.kind == Kind.NONE:
             return "nothing"
         if goal.kind == Kind.CONST:
-            return _shown(goal.parts)
+            return shown_value(goal.parts)
         if goal.kind == Kind.AT:
             return goal.parts.pointer or "/"
         if goal.kind == Kind.NOT:
@@ -278,7 +277,7 @@ def _words(part: dict[str, Any]) -> str:
         if key in ("words", "values"):
             found.append(_listed(value))
         elif key in ("pattern", "not pattern", "format", "not format"):
-            found += [f"{key} {text if 'format' in key else _shown(text)}" for text in value]
+            found += [f"{key} {text if 'format' in key else shown_value(text)}" for text in value]
         elif key == "integer":
             found.append("integer" if value else "not an integer")
         elif key in ("min", "max"):
@@ -286,26 +285,28 @@ def _words(part: dict[str, Any]) -> str:
         elif isinstance(value, list):
             found.append(f"{key} {_listed(value)}")
         else:
-            found.append(f"{key} {value}")
+            found.append(f"{key} {spelled_integer(value) if type(value) is int else value}")
     bounds = _bounds(part, "characters")
     return ", ".join([*found, bounds] if bounds else found) or "any"
 
 
 def _bounds(part: dict[str, Any], what: str) -> str:
-    low, high = part.get("min", 0), part.get("max")
+    least, most = part.get("min", 0), part.get("max")
+    low = spelled_integer(least) if least else ""
+    high = None if most is None else spelled_integer(most)
     if high is None:
         return f"of at least {low} {what}" if low else ""
-    if low == high:
-        return f"of {low} {what}"
+    if least == most:
+        return f"of {high} {what}"
     return f"of {low} to {high} {what}" if low else f"of at most {high} {what}"
 
 
 def _member_lines(part: dict[str, Any]) -> Iterator[str]:
     required = set(part.get("required", ()))
     for key, name in part.get("members", {}).items():
-        yield f"{_shown(key)}: {name}{' (required)' if key in required else ''}"
+        yield f"{shown_value(key)}: {name}{' (required)' if key in required else ''}"
     for key in required - part.get("members", {}).keys():
-        yield f"{_shown(key)}: as others (required)"
+        yield f"{shown_value(key)}: as others (required)"
     yield from _rule_lines(part)
     for condition in part.get("where", ()):
         yield from _condition_lines(condition)
@@ -327,7 +328,8 @@ _CONDITIONS = {"not": "not", "and": "all of", "or": "some of", "one": "exactly o
 
 def _rule_lines(part: dict[str, Any]) -> Iterator[str]:
     for rule in part.get("others", ()):
-        yield from (f"keys matching {_shown(pattern)}: {name}" for pattern, name in rule.get("patterns", {}).items())
+        patterns = rule.get("patterns", {}).items()
+        yield from (f"keys matching {shown_value(pattern)}: {name}" for pattern, name in patterns)
         yield f"other keys: {rule['otherwise']}"
     yield from (f"every key: {name}" for name in part.get("keys", ()))
 
@@ -344,12 +346,6 @@ def _item_lines(part: dict[str, Any]) -> Iterator[str]:
 
 
 def _listed(values: list[Any]) -> str:
-    shown = [_shown(value) for value in values[:_LONG]]
+    shown = [shown_value(value) for value in values[:_LONG]]
     more = f" and {len(values) - _LONG} others" if len(values) > _LONG else ""
     return ", ".join(shown) + more
-
-
-def _shown(value: Any) -> str:
-    if isinstance(value, Decimal):
-        return str(value)
-    return json.dumps(value, ensure_ascii=False, default=str)

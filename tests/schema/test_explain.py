@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from typing import Any
 
 import pytest
 
-from constrain import SchemaError
-from constrain.schema import explain_schema
+from constrain import ConstrainError, SchemaError
+from constrain.schema import compile_schema, explain_schema
 
 
 def lines(schema: Any, **options: Any) -> dict[str, list[str]]:
@@ -115,3 +116,32 @@ def test_what_is_refused_says_so() -> None:
         assert found["/properties/b"] == ["null"]
     with pytest.raises(SchemaError):
         explain_schema({"type": "strin"})
+
+
+_LONG, _LONGER = "9" * 6000, "1" + "0" * 7000
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        f'{{"const": {_LONG}}}',
+        f'{{"enum": [{_LONG}, 1, {{"a": [{_LONG}]}}]}}',
+        f'{{"const": {_LONG}, "enum": [1]}}',
+        f'{{"const": -{_LONG}, "type": "string"}}',
+        f'{{"minimum": {_LONGER}, "maximum": {_LONG}}}',
+        f'{{"type": "integer", "exclusiveMinimum": {_LONG}, "exclusiveMaximum": {_LONG}}}',
+        f'{{"multipleOf": {_LONG}}}',
+        f'{{"minLength": {_LONG}}}',
+        f'{{"type": "array", "minItems": {_LONG}, "maxItems": {_LONG}}}',
+        f'{{"items": {{"const": [{_LONG}]}}}}',
+        f'{{"oneOf": [{{"const": {_LONG}}}, {{"const": [{_LONGER}]}}]}}',
+        f'{{"required": [{_LONG}]}}',
+        f'{{"contains": {{"const": 1}}, "minContains": {_LONG}}}',
+    ],
+    ids=range(13),
+)
+def test_integers_that_python_does_not_print(schema: str) -> None:
+    """Whatever is said of them, and they are, raises nothing but the package's errors."""
+    for of in (compile_schema, lambda one: [list(entry.lines()) for entry in explain_schema(one)]):
+        with contextlib.suppress(ConstrainError):
+            of(schema)
