@@ -411,7 +411,7 @@ class Program:
         rows[:, at.D_WORDS] = _word_counts(dfa) if count_words else -1
         rows[:, at.D_LABELS] = _labels_ahead(dfa) if count_words and dfa.labels.max() < MANY_LABELS else -1
         if skin is Skin.RAW and not count_words:
-            numbers = dfa.number_values
+            numbers = dfa.number_values if most.min() < 0 else None
             rows[:, at.D_LABELS] = most < 0 if numbers is None else numbers.endless
         wide = (dfa.table >= 0)[:, dfa.classes].sum(axis=1) >= WIDE
         rows[:, at.D_MASK] = -1

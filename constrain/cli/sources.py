@@ -10,6 +10,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+from .._digits import integer_of
 from .._errors import ConstrainError
 from ..vocabulary import Vocabulary
 
@@ -63,7 +64,7 @@ def parse_json(source: Source) -> Any:
         line, column = source.place(len(source.data) - len(source.data.removeprefix(_BOM)) + error.start)
         raise Unusable(f"{source.name}: line {line}, column {column}: not UTF-8: {error.reason}") from None
     try:
-        return json.loads(text, parse_float=Decimal, parse_constant=_refuse)
+        return json.loads(text, parse_float=Decimal, parse_int=integer_of, parse_constant=_refuse)
     except json.JSONDecodeError as error:
         reason = error.msg[0].lower() + error.msg[1:]
         raise Unusable(f"{source.name}: line {error.lineno}, column {error.colno}: not JSON: {reason}") from None

@@ -162,6 +162,10 @@ class _Builder:
             if item in seen or not item[1]:
                 continue
             seen.add(item)
+            if not len(seen) & 1023:  # alternatives in alternatives: one step may be all the work there is
+                check_time()
+                self.work -= 1024
+                self._check_work()
             current, mask = item
             if current <= DONE:
                 if current == EVERYTHING:
@@ -208,7 +212,7 @@ class _Builder:
             else:
                 allowed = self.behind_holds[node]
                 stack.append((rest, mask & (~allowed if node.a[1] else allowed)))
-        self.work -= len(seen)
+        self.work -= len(seen) & 1023
         return self._disjoint(steps), holds & self.outcomes
 
     def _boundary(self, node: Node, mask: int) -> int:

@@ -19,10 +19,11 @@ from .dfa import DFA
 __all__ = ["ENDLESS", "ENDLESS_UNLESS_ZERO", "NumberValues", "is_zero_so_far", "number_values", "signature"]
 
 ENDLESS, ENDLESS_UNLESS_ZERO = 1, 2
-_NUMERIC = frozenset(b"0123456789+-.eE")
 _COUNTS, _POINT, _EXPONENT = 1, 2, 4
 """What an edge reads: a digit other than 0, a point, the mark of an exponent."""
-_KINDS = {**dict.fromkeys(b"123456789", _COUNTS), ord("."): _POINT, **dict.fromkeys(b"eE", _EXPONENT)}
+_KINDS = (*((byte, _COUNTS) for byte in b"123456789"), (ord("."), _POINT), *((byte, _EXPONENT) for byte in b"eE"))
+_MARKED = np.array([byte for byte, _ in _KINDS])
+_IS_NUMERIC, _IS_MARK = (np.isin(np.arange(256), list(some)) for some in (b"0123456789+-.eE", b".eE"))
 _WHOLE, _FRACTION, _POWER = 0, 1, 2
 """Where in a number a state is."""
 
@@ -41,12 +42,14 @@ class NumberValues(NamedTuple):
 
 def number_values(dfa: DFA) -> NumberValues | None:
     """None for an automaton that reads anything but numbers."""
-    live = np.flatnonzero(np.any(dfa.table >= 0, axis=0)[dfa.classes]).tolist()
-    if not _NUMERIC.issuperset(live):
+    live = np.any(dfa.table >= 0, axis=0)[dfa.classes]
+    if np.any(live & ~_IS_NUMERIC):
         return None
+    if not np.any(live & _IS_MARK):  # whole numbers, which begin with no needless zeros
+        return NumberValues((dfa.char_bounds[1] < 0).astype(np.uint8), np.ones(dfa.n_states, bool))
     kinds = [0] * dfa.table.shape[1]
-    for byte in live:
-        kinds[dfa.classes[byte]] |= _KINDS.get(byte, 0)
+    for (_, kind), column in zip(_KINDS, dfa.classes[_MARKED].tolist(), strict=True):
+        kinds[column] |= kind
     edges: list[dict[int, int]] = []
     for row in dfa.table.tolist():
         to: dict[int, int] = {}

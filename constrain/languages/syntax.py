@@ -21,6 +21,8 @@ from collections.abc import Iterable, Sequence
 from enum import IntEnum
 from typing import Any
 
+from .._errors import LimitError
+from .._limits import Limits, check_time
 from .charsets import CharSet, union
 
 __all__ = [
@@ -39,6 +41,10 @@ __all__ = [
     "text",
     "word_boundary",
 ]
+
+
+_LONGEST = 4000
+"""Parts of a group of which the first that reads something is told apart; that takes their square in room."""
 
 
 class Kind(IntEnum):
@@ -202,9 +208,7 @@ def repeat(body: Node, low: int, high: int | None) -> Node:
         inner = consuming(body)
         if body.pure:
             return repeat(inner, 0, high)
-        # Copies that match nothing still assert something; only the first `low` of them can be forced.
-        rest = repeat(inner, 0, None if high is None else high - low)
-        return concatenate([body] * low + [rest])
+        return _repeat_asserting(inner, _empty_part(body), low, high)
     if body.kind == Kind.REPEAT:
         inner, a, b = body.a
         seamless = a <= 1 if low == 0 else b is None or low * (b - a) >= a - 1
@@ -212,6 +216,23 @@ def repeat(body: Node, low: int, high: int | None) -> Node:
             return repeat(inner, a * low, None if b is None or high is None else b * high)
     length = body.length * low if body.length is not None and low == high else None
     return Node(Kind.REPEAT, (body, low, high), low == 0, body.pure, body.anchored and low > 0, length)
+
+
+def _repeat_asserting(inner: Node, nothing: Node, low: int, high: int | None) -> Node:
+    """Copies of "inner, or nothing where `nothing` holds", of which only the first `low` can be forced to assert.
+
+    Where one of these reads nothing, all that do may do so at one place: what holds there once holds there often.
+    """
+    if low == 0 or any(part is EMPTY for part in (nothing.a if nothing.kind == Kind.ALT else (nothing,))):
+        return repeat(inner, 0, high)
+    if high is None:
+        before = repeat(inner, 0, low - 1)
+        return alternatives([repeat(inner, low, None), concatenate([before, nothing, repeat(inner, 0, None)])])
+    options = [repeat(inner, low, high)]
+    for copies in range(low):
+        check_time()
+        options.append(concatenate([repeat(inner, copies, copies), nothing, repeat(inner, 0, high - 1 - copies)]))
+    return alternatives(options)
 
 
 def consuming(node: Node) -> Node:
@@ -231,6 +252,8 @@ def _consuming(node: Node) -> Node:
         return repeat(body, 1, high)
     if node.kind == Kind.CAT:
         # (x y)+ = x+ y | (x, matching nothing) y+, from the right so that the tails are shared.
+        if len(node.a) > _LONGEST:
+            raise LimitError("max_states", Limits.max_states, "parts of a repeated group that may match nothing")
         tail, found = EMPTY, NOTHING
         for part in reversed(node.a):
             options = [concatenate([consuming(part), tail])]

@@ -20,7 +20,7 @@ from . import openapi
 from .dialect import ANNOTATIONS, ASSERTIONS, IN_PLACE, TYPES, Draft, draft_of_uri, introduced
 from .document import Document, Location, Scope, join, json_type
 from .goals import fields
-from .strings import is_risky, known_format, parsed
+from .strings import check_lookbehinds, is_risky, known_format, parsed
 
 __all__ = ["scan"]
 
@@ -371,9 +371,10 @@ assert _CHECKERS.keys() >= ASSERTIONS
 
 
 def _check_pattern(document: Document, location: Location, keyword: str, pattern: str) -> None:
-    """The pattern can be read. Its automaton is built only when something needs it, unless it might be large."""
+    """The pattern can be read. Its automaton is built when something needs it, unless it may be large or refused."""
     try:
         document.hard = is_risky(parsed(pattern, document.limits)) or document.hard
+        check_lookbehinds(pattern, document.limits)
     except ValueError as error:
         raise location.error(keyword, f"{pattern!r} is not a pattern: {error}") from None
 

@@ -328,7 +328,8 @@ _CONDITIONS = {"not": "not", "and": "all of", "or": "some of", "one": "exactly o
 
 def _rule_lines(part: dict[str, Any]) -> Iterator[str]:
     for rule in part.get("others", ()):
-        yield from (f"keys matching {_shown(pattern)}: {name}" for pattern, name in rule.get("patterns", {}).items())
+        patterns = rule.get("patterns", {}).items()
+        yield from (f"keys matching {_shown(pattern)}: {name}" for pattern, name in patterns)
         yield f"other keys: {rule['otherwise']}"
     yield from (f"every key: {name}" for name in part.get("keys", ()))
 

@@ -13,9 +13,11 @@ huge word lists and length bounds never multiply states. `Lexicon` turns atoms i
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache, reduce
 
+from .._errors import LimitError
 from .._limits import Limits, check_alternatives, check_time
 from ..languages import operations, syntax
 from ..languages.dfa import DFA
@@ -33,6 +35,7 @@ __all__ = [
     "Clause",
     "Lexicon",
     "Strings",
+    "check_lookbehinds",
     "encodable",
     "encoded",
     "is_risky",
@@ -49,6 +52,13 @@ Atom = tuple[str, str, bool]
 def parsed(pattern: str, limits: Limits) -> syntax.Node:
     """The syntax tree of an ECMA pattern. GrammarError says where it is wrong."""
     return parse(pattern, dialect="ecma", limits=limits)
+
+
+def check_lookbehinds(pattern: str, limits: Limits) -> None:
+    """GrammarError where a lookbehind asks what follows it, which only the steps of its automaton tell."""
+    if "(?<=" in pattern or "(?<!" in pattern:
+        with suppress(LimitError):  # told when something needs the automaton
+            compile_string_pattern(pattern, limits=limits)
 
 
 def _plainly_matches(node: syntax.Node) -> bool:

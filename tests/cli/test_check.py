@@ -146,6 +146,11 @@ def test_what_is_refused_fails_the_check_and_is_listed(command: Command) -> None
         ]
 
 
+def test_a_long_integer_is_read_and_shown(command: Command) -> None:
+    code, out, err = command(b'{"const": ' + b"9" * 6000 + b"}", "--explain")
+    assert code in (0, 1) and "not JSON" not in out + err and "9" * 6000 in out
+
+
 def test_notes_do_not_fail_the_check(command: Command) -> None:
     found = command.json({"type": "string", "colour": "blue", "format": "telephone"})
     assert found["exit_code"] == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import time
 
@@ -289,8 +290,12 @@ def test_surrogates_never_match() -> None:
         "(x+x+)+y",
         "a" * 20000,
         "((a{1,999}b){1,999}c){1,999}",
+        r"^(((?:\b|a){300}){300}){300}$",
+        r"(?:\b|a{2}|b\b){3000,40000}",
+        "^(?:" + "a?" * 50_000 + ")*$",
+        r"^(?:" + r"a?\b" * 50_000 + ")*$",
     ],
-    ids=range(10),
+    ids=range(14),
 )
 def test_hostile_patterns_end_soon(pattern: str) -> None:
     begin = time.process_time()
@@ -299,6 +304,20 @@ def test_hostile_patterns_end_soon(pattern: str) -> None:
     except LimitError as error:
         assert error.limit == "max_states"
     assert time.process_time() - begin < 20
+
+
+@pytest.mark.parametrize("count", ["{2}", "{2,}", "{3,4}", "{1,2}", "{1,3}"])
+@pytest.mark.parametrize("body", [r"\b|a", "(?=a)|(?<=b)|ab?", "(?!b)a?", "^|$|b", r"\b(?:a|)(?:b|\B)", "(?=ab)|b"])
+def test_copies_that_only_assert(body: str, count: str) -> None:
+    """Written out, copy by copy, they are the same."""
+    low, _, high = count.strip("{}").partition(",")
+    more = int(low) if "," not in count else int(high or 9)
+    copies = f"(?:{body})" * int(low) + f"(?:{body})?" * (more - int(low))
+    for text in map("".join, itertools.chain.from_iterable(itertools.product("ab", repeat=n) for n in range(6))):
+        for around in ("^{}$", "b{}a", "{}"):
+            counted, written = (around.format(one) for one in (f"(?:{body}){count}", copies))
+            expected = re.search(written, text) is not None
+            assert compile_pattern(counted).accepts(text.encode()) == expected, (counted, text)
 
 
 def test_depth_is_limited() -> None:
@@ -327,7 +346,6 @@ def test_agrees_with_interegular(pattern: str) -> None:
         dfa = compile_pattern(pattern, search=False, limits=Limits(max_states=3000))
     except (LimitError, interegular.patterns.Unsupported, interegular.patterns.InvalidSyntax, AttributeError):
         assume(False)
-    import itertools
 
     for size in range(4):
         for letters in itertools.product("ab_😀", repeat=size):

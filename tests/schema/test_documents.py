@@ -487,3 +487,14 @@ def test_what_is_no_json_in_another_document_is_found_there() -> None:
     with pytest.raises(errors.SchemaError, match="not JSON") as caught:
         compile_schema({"$ref": "http://x.org/r"}, registry={"http://x.org/r": {"enum": [{1, 2}]}})
     assert caught.value.pointer == "http://x.org/r#"
+
+
+@pytest.mark.parametrize("pattern", ["(?<!(?!a)b)", "(?<=(?=a)a)b", r"(?<!\b(?:(?:b|-))*)"])
+def test_what_only_the_automaton_of_a_pattern_refuses_has_its_pointer(pattern: str) -> None:
+    for schema, pointer in (
+        ({"properties": {"x": {"pattern": pattern}}}, "/properties/x"),
+        ({"items": {"patternProperties": {pattern: {}}}}, "/items"),
+    ):
+        with pytest.raises(errors.SchemaError, match="lookbehind") as caught:
+            compile_schema(schema)
+        assert caught.value.pointer.startswith(pointer)

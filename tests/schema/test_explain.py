@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from typing import Any
 
 import pytest
 
-from constrain import SchemaError
-from constrain.schema import explain_schema
+from constrain import ConstrainError, SchemaError
+from constrain.schema import compile_schema, explain_schema
 
 
 def lines(schema: Any, **options: Any) -> dict[str, list[str]]:
@@ -122,3 +123,32 @@ def test_integers_too_long_to_print_are_named_by_their_length() -> None:
     for schema in ({"type": "string", "minLength": long}, {"type": "array", "maxItems": long}, {"const": long}):
         lines = [line for entry in explain_schema(schema, depth=1) for line in entry.lines()]
         assert any("5,001 digits" in line for line in lines)
+
+
+_LONG, _LONGER = "9" * 6000, "1" + "0" * 7000
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        f'{{"const": {_LONG}}}',
+        f'{{"enum": [{_LONG}, 1, {{"a": [{_LONG}]}}]}}',
+        f'{{"const": {_LONG}, "enum": [1]}}',
+        f'{{"const": -{_LONG}, "type": "string"}}',
+        f'{{"minimum": {_LONGER}, "maximum": {_LONG}}}',
+        f'{{"type": "integer", "exclusiveMinimum": {_LONG}, "exclusiveMaximum": {_LONG}}}',
+        f'{{"multipleOf": {_LONG}}}',
+        f'{{"minLength": {_LONG}}}',
+        f'{{"type": "array", "minItems": {_LONG}, "maxItems": {_LONG}}}',
+        f'{{"items": {{"const": [{_LONG}]}}}}',
+        f'{{"oneOf": [{{"const": {_LONG}}}, {{"const": [{_LONGER}]}}]}}',
+        f'{{"required": [{_LONG}]}}',
+        f'{{"contains": {{"const": 1}}, "minContains": {_LONG}}}',
+    ],
+    ids=range(13),
+)
+def test_integers_that_python_does_not_print(schema: str) -> None:
+    """Whatever is said of them, and they are, raises nothing but the package's errors."""
+    for of in (compile_schema, lambda one: [list(entry.lines()) for entry in explain_schema(one)]):
+        with contextlib.suppress(ConstrainError):
+            of(schema)
