@@ -12,6 +12,7 @@ them only matters which atoms some member breaks, and where numbers of members a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from .._errors import LimitError
@@ -39,7 +40,7 @@ class Diagrams:
     def __init__(self, normaliser: Normaliser) -> None:
         self.normaliser = normaliser
         self.splits = Splits(normaliser.goals, normaliser.algebra)
-        self._sketches: dict[Members, Plan | None] = {}
+        self._sketches: dict[tuple[Members, bool], Plan | None] = {}
 
     def of(self, members: Members) -> Plan | None:
         """The diagram of a shape with conditions; None when no object satisfies them. LimitError when it is large."""
@@ -55,16 +56,17 @@ class Diagrams:
         plan: Plan | None = members.diagram[0]
         return plan
 
-    def sketch(self, members: Members) -> Plan | None:
-        """The diagram as far as it is known while the values of members are in question: those that may be empty are in
-        it. To draw the diagram itself needs to know which undeclared members there are, which may be such a question.
+    def sketch(self, members: Members, known: dict[Goal, bool], final: bool) -> Plan | None:
+        """The diagram as far as is known which goals have a value: those that may have one are in it. To draw the
+        diagram itself needs to know which undeclared members there are, which may be such a question. final: what is
+        known is what counts in the end, so that the diagram itself will do.
         """
-        try:
-            return self.of(members)
-        except InProgress:
-            if members not in self._sketches:
-                self._sketches[members] = self._made(members, lambda goal: goal.inhabited is not False)
-            return self._sketches[members]
+        if final:
+            with suppress(InProgress):
+                return self.of(members)
+        if (members, final) not in self._sketches:
+            self._sketches[members, final] = self._made(members, lambda goal: known.get(goal, True))
+        return self._sketches[members, final]
 
     def _made(self, members: Members, alive: Callable[[Goal], bool] | None = None) -> Plan | None:
         limits = self.normaliser.lexicon.limits

@@ -32,29 +32,32 @@ _OF_OTHERS = PUZZLING - _OF_STRINGS
 
 
 class Emptiness:
-    def __init__(self, normaliser: Normaliser) -> None:
-        self.normaliser = normaliser
+    """closing: whether objects are closed that the option `additional_properties=False` closes."""
+
+    def __init__(self, normaliser: Normaliser, closing: bool = True) -> None:
+        self.normaliser, self.closing = normaliser, closing
+        self.known: dict[Goal, bool] = {}
+        """Of goals, whether they have a value."""
         self._doubtful: list[Goal] = []
 
     def conclude(self, goal: Goal) -> None:
         """The goal has no value, as far as is known."""
-        goal.inhabited = False
+        self.known[goal] = False
         if self.normaliser.is_settling:
             self._doubtful.append(goal)
 
     def forget(self) -> None:
         """Ask anew where that was concluded while arrays were being settled."""
         for goal in self._doubtful:
-            goal.inhabited = None
+            self.known.pop(goal, None)
         self._doubtful.clear()
 
     def inhabited(self, goal: Goal) -> bool:
         """Whether some value satisfies the goal."""
-        if goal.inhabited is None and self._at_a_glance(goal):
-            goal.inhabited = True
-        if goal.inhabited is None:
-            _Fixpoint(self).run(goal)
-        return bool(goal.inhabited)
+        known = self.known.get(goal)
+        if known is None:
+            known = self.known[goal] = self._at_a_glance(goal) or _Fixpoint(self).run(goal)
+        return known
 
     def members(self, members: Members) -> bool:
         return self._members(members, self.inhabited)
@@ -92,14 +95,15 @@ class Emptiness:
         )
 
     def _members(self, members: Members, value: Callable[[Goal], bool]) -> bool:
-        members = self.normaliser.closed(members)
+        if self.closing:
+            members = self.normaliser.closed(members)
         member = self.normaliser.algebra.member
         if members.high is not None and len(members.required) > members.high:
             return False
         if not all([value(member(members, key)) for key in members.required]):
             return False
         if members.where:
-            plan = self.normaliser.diagrams.sketch(members)
+            plan = self.normaliser.diagrams.sketch(members, self.known, self.closing)
             if plan is None or members.high is None:
                 return plan is not None and plan.exists(value)
             return plan.cost(members.required, value) <= members.high - len(members.required)
@@ -130,35 +134,37 @@ class _Fixpoint:
     """One question and all those it leads to; each is looked at again when one that it asked is answered."""
 
     def __init__(self, emptiness: Emptiness) -> None:
-        self.emptiness = emptiness
+        self.emptiness, self.known = emptiness, emptiness.known
         self.asked_by: dict[Goal, dict[Goal, None]] = {}
         self.queue: deque[Goal] = deque()
         self.current: Goal
 
-    def run(self, goal: Goal) -> None:
+    def run(self, goal: Goal) -> bool:
         self.asked_by[goal] = {}
         self.queue.append(goal)
-        while self.queue and goal.inhabited is None:
+        while self.queue and goal not in self.known:
             self.current = self.queue.popleft()
-            if self.current.inhabited is None and self._derive(self.current):
-                self.current.inhabited = True
+            if self.current not in self.known and self._derive(self.current):
+                self.known[self.current] = True
                 self.queue += self.asked_by[self.current]
-        if goal.inhabited is None:
+        if goal not in self.known:
             for candidate in self.asked_by:
-                if candidate.inhabited is None:
+                if candidate not in self.known:
                     self.emptiness.conclude(candidate)
+        return self.known[goal]
 
     def _derive(self, goal: Goal) -> bool:
-        normaliser = self.emptiness.normaliser
-        return self.emptiness._form(normaliser.settled(goal), self._value)
+        emptiness = self.emptiness
+        return emptiness._form(emptiness.normaliser.settled(goal, emptiness.closing), self._value)
 
     def _value(self, goal: Goal) -> bool:
-        if goal.inhabited is None:
+        known = self.known.get(goal)
+        if known is None:
             if self.emptiness._at_a_glance(goal):
-                goal.inhabited = True
+                known = self.known[goal] = True
             elif goal in self.asked_by:
                 self.asked_by[goal][self.current] = None
             else:
                 self.asked_by[goal] = {self.current: None}
                 self.queue.append(goal)
-        return bool(goal.inhabited)
+        return bool(known)

@@ -53,13 +53,12 @@ class Kind:
 class Goal:
     """uid orders goals for reproducible results. The other fields are memos of the compilation that owns the goal."""
 
-    __slots__ = ("form", "inhabited", "kind", "parts", "pending", "uid")
+    __slots__ = ("form", "kind", "parts", "pending", "uid")
 
     def __init__(self, uid: int, kind: str, parts: Any) -> None:
         self.uid, self.kind, self.parts = uid, kind, parts
         self.form: Form | None = None
         self.pending = False
-        self.inhabited: bool | None = None
 
     def __repr__(self) -> str:
         if self.kind == Kind.AT:

@@ -78,9 +78,11 @@ class Normaliser:
         self.repeats = Repeats(self)
         self.root = self.goals.at(document.root)
         self.algebra.form = self.form
-        self.algebra.inhabited = self.emptiness.inhabited
-        self.algebra.members_inhabited = self.emptiness.members
-        self.algebra.items_inhabited = self.emptiness.items
+        # what differs, and what is left when something is taken away, is for the schema to say: nothing is closed there
+        self._as_said = Emptiness(self, closing=False) if options.additional_properties is False else self.emptiness
+        self.algebra.inhabited = self._as_said.inhabited
+        self.algebra.members_inhabited = self._as_said.members
+        self.algebra.items_inhabited = self._as_said.items
 
     # forms
 
@@ -430,8 +432,9 @@ class Normaliser:
 
     # closing
 
-    def settled(self, goal: Goal) -> Form:
-        """The form with shapes that a grammar can run. SchemaError for what cannot be.
+    def settled(self, goal: Goal, closing: bool = True) -> Form:
+        """The form with shapes that a grammar can run. SchemaError for what cannot be. closing: close the objects that
+        the option closes.
 
         Whether an array has enough different items may depend on the values of the goal itself. Of these there are
         first those without the arrays in question, then with the arrays that have turned out to have a value, until no
@@ -444,7 +447,7 @@ class Normaliser:
                 self._leaned_on.add(goal)
                 return replace(form, arrays=self._settling[goal])
             arrays = self._settled_arrays(goal, arrays)
-        if self.options.additional_properties is False and any(m.declared and not m.states_rest for m in objects):
+        if closing and self.options.additional_properties is False:
             objects = tuple(map(self.closed, objects))
         return (
             form if arrays is form.arrays and objects is form.objects else replace(form, arrays=arrays, objects=objects)
@@ -482,6 +485,7 @@ class Normaliser:
     def _doubt(self) -> None:
         """Forget that something has no value, or not endlessly many, where that was concluded while arrays settled."""
         self.emptiness.forget()
+        self._as_said.forget()
         self.repeats.forget()
 
     def closed(self, members: Members) -> Members:

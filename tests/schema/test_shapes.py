@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import constrain
+from constrain import UnsatisfiableError
 from constrain.automata.grammar import Frame, Lazy, Lexeme, ObjectShape, Union, resolve
 from constrain.automata.oracle import Oracle, children
 from constrain.schema import compile_schema
@@ -56,6 +57,18 @@ def test_objects_that_do_not_say_can_be_closed() -> None:
     merged = {"allOf": [{"properties": {"a": {}}}, {"properties": {"b": {}}}], "type": "object"}
     assert accepts(merged, {"a": 1, "b": 1}, additional_properties=False)
     assert accepts({**schema, "additionalProperties": True}, {"c": 1, "d": 1}, additional_properties=False)
+
+
+def test_what_the_option_closes_is_part_of_what_the_schema_allows() -> None:
+    """A branch of `oneOf` does not fail because the option leaves it no value."""
+    declaring = {"properties": {"b": {}}}
+    for one in (declaring, {"dependentSchemas": {"b": {}}}, {"properties": {"x": declaring}}):
+        for other in ({}, {"additionalProperties": {}}):
+            schema = {"oneOf": [one, other], "minProperties": 2, "properties": {"x": {"minProperties": 2}}}
+            with pytest.raises(UnsatisfiableError):
+                compile_schema(schema, additional_properties=False)
+    schema = {"oneOf": [declaring, {"required": ["c"]}], "minProperties": 2}
+    assert not accepts(schema, {"c": 1, "d": 1}, additional_properties=False)
 
 
 @pytest.mark.parametrize(
