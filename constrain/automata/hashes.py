@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from ._kernel import kernel
 from .cells import any_bit
-from .keys import matched
+from .keys import labels_wanted, matched
 from .layout import (
     A_POS,
     A_WHOLE_KEYS,
     CHARS,
     CW,
+    D_COUNTS,
     D_WORDS,
     DONE,
     E_ARENA,
@@ -120,6 +121,15 @@ def hash_of_chances(P, A, shape, regs):
     return mix(mix(13, A[regs + G_EXTRA]), 2 * int(goes_on) + int(may_end)) | 1
 
 
+@kernel("P A i i -> b")
+def may_be_used_up(P, A, shape, regs):
+    """Whether there may be too few additional keys, all of them or those of the labels that may follow."""
+    extra = P[shape + O_EXTRA]
+    if extra < 0:
+        return False
+    return P[extra + D_WORDS] >= 0 or (labels_wanted(P, A, shape, regs) >= 0 and P[extra + D_COUNTS] >= 0)
+
+
 @kernel("P A i i -> i")
 def registers_hash(P, A, node, regs):
     """Hash of a frame's registers, without the additional keys where these do not matter; 0 when items could matter."""
@@ -129,8 +139,7 @@ def registers_hash(P, A, node, regs):
         h = mix(mix(h, A[regs + G_MISSING]), A[regs + G_EXTRA])
         for k in range(P[shape + O_REGISTERS]):
             h = mix(h, A[regs + G_BITS + k])
-        finite = P[shape + O_EXTRA] >= 0 and P[P[shape + O_EXTRA] + D_WORDS] >= 0  # they may be used up
-        if A[regs + G_EXTRAS] != 0 and (finite or A[A_WHOLE_KEYS] != 0):
+        if A[regs + G_EXTRAS] != 0 and (A[A_WHOLE_KEYS] != 0 or may_be_used_up(P, A, shape, regs)):
             h = mix(h, load_hash_at(A, A[regs + G_EXTRAS] + X_HASH))
         return h | 1
     if kind == SHAPE_ARRAY:
@@ -188,7 +197,7 @@ def config_hash(desc, P, A, C, row):
             if desc[E_LONG_TAILS] != 0:
                 return 0  # a token may close the key and spell it again
             extras = A[A[C[row + PARENT] + R_REGS] + G_EXTRAS]
-            if extras != 0 and P[P[P[node + L_SHAPE] + O_EXTRA] + D_WORDS] >= 0:
+            if extras != 0 and may_be_used_up(P, A, P[node + L_SHAPE], A[C[row + PARENT] + R_REGS]):
                 h = mix(h, load_hash_at(A, extras + X_HASH))
             if extras != 0:
                 h = mix(h, hash_of_alike(A, octets(desc, E_TEXT), extras, C[row + TEXT], P[node + L_SKIN]))

@@ -7,6 +7,7 @@ from .cells import allocate, bit, packed_byte
 from .escapes import decode
 from .layout import (
     A_POS,
+    D_COUNTS,
     D_LABEL,
     D_LABELS,
     D_WORDS,
@@ -60,7 +61,7 @@ def some_additional_key(P, A, T, y, first, last):
             continue
         target = step_code(P, state, code)
         if target >= 0 and P[target + D_LABELS] & A[A[A[y + PARENT] + R_REGS] + G_EXTRA] != 0:
-            left = P[target + D_WORDS]
+            left = words_ahead(P, A, y, target)
             if left < 0 or left > words_taken(P, A, T, y, code):
                 return True
         code += 1
@@ -81,31 +82,67 @@ def step_code(P, state, code):
     return follow(P, follow(P, state, 0x80 | (code >> 6) & 63), 0x80 | code & 63)
 
 
+@kernel("P A i i -> i")
+def labels_wanted(P, A, shape, regs):
+    """The labels of additional keys that may follow, as bits; -1 where these are all."""
+    return -1 if A[regs + G_EXTRA] == P[shape + O_ALL_LABELS] else A[regs + G_EXTRA]
+
+
+@kernel("P A i i -> i")
+def words_ahead(P, A, y, state):
+    """How many additional keys lead on from a state of their automaton that have a label which may follow; -1: so many
+    that they need not be counted."""
+    labels = labels_wanted(P, A, P[A[y + NODE] + L_SHAPE], A[A[y + PARENT] + R_REGS])
+    if labels < 0:
+        return P[state + D_WORDS]
+    counts, found = P[state + D_COUNTS], 0
+    if counts < 0:
+        return -1
+    while labels != 0:
+        found += P[counts] if labels & 1 != 0 else 0
+        labels >>= 1
+        counts += 1
+    return found
+
+
 @kernel("P A T i -> b")
 def extra_key_left(P, A, T, y):
-    """Whether an additional key that starts with the content is neither declared nor emitted yet."""
-    left = P[A[y + STATE] + D_WORDS]
-    if left > A[y + HI] - A[y + LO] + A[A[A[y + PARENT] + R_REGS] + G_COUNT]:
+    """Whether an additional key that starts with the content, and may follow, is neither declared nor emitted yet."""
+    left = words_ahead(P, A, y, A[y + STATE])
+    if left < 0 or left > A[y + HI] - A[y + LO] + A[A[A[y + PARENT] + R_REGS] + G_COUNT]:
         return True
     return left > words_taken(P, A, T, y, -1)
 
 
 @kernel("P A T i i -> i")
 def words_taken(P, A, T, y, code):
-    """Words of the additional keys' automaton that start with the content of row `y` (and then `code`, unless -1) and are
-    declared or emitted already."""
-    regs = A[A[y + PARENT] + R_REGS]
-    taken = declared_taken(P, A[y + NODE], A[y + STATE], A[y + LO], A[y + HI], A[y + DEPTH], code)
+    """Additional keys of labels that may follow which start with the content of row `y` (and then `code`, unless -1) and
+    are declared or emitted already."""
+    node, regs = A[y + NODE], A[A[y + PARENT] + R_REGS]
+    shape = P[node + L_SHAPE]
+    labels = labels_wanted(P, A, shape, regs)
+    taken = declared_taken(P, node, A[y + STATE], A[y + LO], A[y + HI], A[y + DEPTH], code, labels)
     entry = A[regs + G_EXTRAS]
     while entry > 0:
-        taken += 1 if starts_with(A, entry, T, A[y + TEXT], A[A_POS] + 1, code, P[A[y + NODE] + L_SKIN]) else 0
+        if starts_with(A, entry, T, A[y + TEXT], A[A_POS] + 1, code, P[node + L_SKIN]):
+            if labels < 0 or labels >> label_of(P, A, P[shape + O_EXTRA], entry) & 1 != 0:
+                taken += 1
         entry = A[entry + X_NEXT]
     return taken
 
 
-@kernel("P i i i i i i -> i")
-def declared_taken(P, node, start, lo, hi, depth, code):
-    """Declared keys among lo..hi-1 whose rest after `depth` bytes the automaton accepts from `start`."""
+@kernel("P A i i -> i")
+def label_of(P, A, state, entry):
+    """Label of the emitted key at `entry` in the automaton that starts at `state`."""
+    for index in range(A[entry + X_BYTES]):
+        state = follow(P, state, key_byte(A, entry, index))
+    return P[state + D_LABEL]
+
+
+@kernel("P i i i i i i i -> i")
+def declared_taken(P, node, start, lo, hi, depth, code, labels):
+    """Declared keys among lo..hi-1 whose rest after `depth` bytes the automaton accepts from `start` with one of the
+    labels (bits; -1: any)."""
     taken = 0
     for word in range(lo, hi):
         if code < 0 or code_at(P, node, word, depth) == code:
@@ -115,7 +152,8 @@ def declared_taken(P, node, start, lo, hi, depth, code):
                 state = follow(P, state, byte)
                 index += 1
                 byte = word_byte(P, node, word, index)
-            taken += 1 if state >= 0 and P[state + D_LABEL] >= 0 else 0
+            if state >= 0 and P[state + D_LABEL] >= 0:
+                taken += 1 if labels < 0 else labels >> P[state + D_LABEL] & 1
     return taken
 
 
@@ -263,7 +301,7 @@ def extras_used_up(P, A, shape, regs):
     left, n = P[P[shape + O_EXTRA] + D_WORDS], P[shape + O_KEYS]
     if left > n + A[regs + G_COUNT]:
         return False
-    left -= declared_taken(P, P[shape + O_LEXEME], P[shape + O_EXTRA], 0, n, 0, -1)
+    left -= declared_taken(P, P[shape + O_LEXEME], P[shape + O_EXTRA], 0, n, 0, -1, -1)
     entry = A[regs + G_EXTRAS]
     while entry > 0:
         left -= 1

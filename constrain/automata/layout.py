@@ -23,7 +23,8 @@ symbol: a call that cannot start with an input is not made.
     dfa state     byte classes, label, least and most characters to acceptance, words to acceptance (-1: not
                   to be counted here nor further on, D_EVERYTHING: all strings), labels of these words (bits, -1: any; outside
                   keys 0 where only finitely many values follow, however they are spelled),
-                  mask slot (-1: never, -2: not made yet), then per class its target
+                  mask slot (-1: never, -2: not made yet), address of the words to acceptance by their label (-1: none is
+                  to be counted apart), then per class its target
     object shape  see O_*            array shape   see Y_*
     diagram       of an object shape: see V_*
 
@@ -101,7 +102,7 @@ SELECT_NODE, SELECT_KEY, SELECT_VALUE, SELECT_ITEM = 0, 1, 2, 3
 GUARD_NONE, GUARD_MORE, GUARD_CLOSE, GUARD_NEVER = 0, 1, 2, 3
 
 # dfa state
-D_CLASSES, D_LABEL, D_LEAST, D_MOST, D_WORDS, D_LABELS, D_MASK, D_NEXT = 0, 1, 2, 3, 4, 5, 6, 7
+D_CLASSES, D_LABEL, D_LEAST, D_MOST, D_WORDS, D_LABELS, D_MASK, D_COUNTS, D_NEXT = 0, 1, 2, 3, 4, 5, 6, 7, 8
 D_EVERYTHING = -2  # D_WORDS of the automaton of all strings
 
 # object shape: declared keys, words of bits, key lexeme, values, required bits, possible bits, initial bits, initially extra?,

@@ -14,11 +14,12 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 from .._limits import check_time
 from ..languages.dfa import DFA
+from ..languages.operations import with_labels
 from .diagrams import completable, options
 from .grammar import (
     NOWHERE,
@@ -506,18 +507,29 @@ def _key_viable(shape: ObjectShape, registers: Members, content: bytes) -> bool:
         return True
     if shape.extra is None or (state := _state(shape.extra, content)) < 0:
         return False
-    if shape.diagram is not None and not any(
-        completable(shape, registers, label=label) for label in _labels_from(shape.extra, state)
-    ):
-        return False
     emitted, missing = registers.emitted, _missing(shape, registers.emitted)
     if len(emitted) + 1 + len(missing) > _most(shape.max_members) or (shape.rank is not None and missing):
         return False
+    extra = shape.extra
+    if shape.diagram is not None:
+        labels = _labels_from(extra, state)
+        kept = frozenset(label for label in labels if completable(shape, registers, label=label))
+        if not kept:
+            return False
+        if len(kept) < len(labels):
+            extra = _part(extra, kept)
+            state = extra.run(content)
     # an additional key: one that is neither declared nor emitted must be left
-    if shape.extra.char_bounds[1][state] < 0:
+    if extra.char_bounds[1][state] < 0:
         return True  # of infinitely many
-    taken = {k for k in (*shape.keys, *emitted) if k.startswith(content) and shape.extra.label(k) >= 0}
-    return _more_words_than(shape.extra, state, len(taken))
+    taken = {k for k in (*shape.keys, *emitted) if k.startswith(content) and extra.label(k) >= 0}
+    return _more_words_than(extra, state, len(taken))
+
+
+@lru_cache(maxsize=1024)
+def _part(dfa: DFA, labels: frozenset[int]) -> DFA:
+    """The words that have one of the labels."""
+    return with_labels(dfa, {label: label for label in labels})
 
 
 def _labels_from(dfa: DFA, state: int) -> set[int]:

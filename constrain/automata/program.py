@@ -402,6 +402,8 @@ class Program:
         classes = self._classes.get(classes_key)
         if classes is None:
             classes = self._classes[classes_key] = self._pack(classes_key)
+        counts = _label_counts(dfa) if count_words else None
+        counted = -1 if counts is None else self._put(counts.ravel().tolist())
         base = self._reserve(n * record)
         rows = self.heap[base : base + n * record].reshape(n, record)
         rows[:, at.D_CLASSES] = classes
@@ -413,6 +415,7 @@ class Program:
         if skin is Skin.RAW and not count_words:
             numbers = dfa.number_values if most.min() < 0 else None
             rows[:, at.D_LABELS] = most < 0 if numbers is None else numbers.endless
+        rows[:, at.D_COUNTS] = -1 if counts is None else counted + np.arange(n) * counts.shape[1]
         wide = (dfa.table >= 0)[:, dfa.classes].sum(axis=1) >= WIDE
         rows[:, at.D_MASK] = -1
         free, accepted = _free_states(dfa)
@@ -581,11 +584,32 @@ def _word_counts(dfa: DFA) -> NDArray[np.int32]:
     """Words from each state to acceptance, int32[n_states]; MANY_WORDS when there are more, -1 when that holds of all
     states that can be reached: then no word needs to be counted on the way, and masks may be ready.
     """
+    counts = _words_to(dfa, dfa.labels >= 0, np.ones(dfa.n_states, bool))
+    few = counts < MANY_WORDS
+    while not np.array_equal(few, grown := few | np.any((dfa.table >= 0) & few[dfa.table], axis=1)):
+        few = grown
+    return np.where(few, counts, -1).astype(np.int32)
+
+
+def _label_counts(dfa: DFA) -> NDArray[np.int32] | None:
+    """Words of each label from each state to acceptance, int32[n_states, labels], at most MANY_WORDS; None where there are
+    always none or so many.
+    """
+    labels = int(dfa.labels.max(initial=0)) + 1
+    if not 1 < labels <= MANY_LABELS:
+        return None
+    ahead = _labels_ahead(dfa)
+    counts = np.stack([_words_to(dfa, dfa.labels == k, (ahead >> k & 1) != 0) for k in range(labels)], axis=1)
+    return counts.astype(np.int32) if ((counts > 0) & (counts < MANY_WORDS)).any() else None
+
+
+def _words_to(dfa: DFA, ends: NDArray[np.bool_], leads: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Words from each state to `ends`, at most MANY_WORDS. leads: the states that lead there."""
     n = dfa.n_states
     successors = dfa.table[:, dfa.classes]
-    counts = np.full(n, -1, np.int64)
-    # states in order of discovery from acceptance backwards: a state is counted once all its successors are
-    live = successors >= 0
+    live = (successors >= 0) & leads[successors]
+    counts = np.where(leads, MANY_WORDS, 0).astype(np.int64)
+    # states in order of discovery backwards: a state is counted once all its successors are
     pending = np.array([len(set(row[ok].tolist())) for row, ok in zip(successors, live, strict=True)])
     predecessors: list[list[int]] = [[] for _ in range(n)]
     for state in range(n):
@@ -595,16 +619,9 @@ def _word_counts(dfa: DFA) -> NDArray[np.int32]:
     while ready:
         state = ready.pop()
         targets = successors[state][live[state]]
-        counts[state] = min(MANY_WORDS, int(counts[targets].sum()) + int(dfa.labels[state] >= 0))
+        counts[state] = min(MANY_WORDS, int(counts[targets].sum()) + int(ends[state]))
         for before in predecessors[state]:
             pending[before] -= 1
             if pending[before] == 0:
                 ready.append(before)
-    few = (counts >= 0) & (counts < MANY_WORDS)
-    todo = np.flatnonzero(few).tolist()
-    while todo:
-        for before in predecessors[todo.pop()]:
-            if not few[before]:
-                few[before] = True
-                todo.append(before)
-    return np.where(~few, -1, np.where(counts < 0, MANY_WORDS, np.minimum(counts, MANY_WORDS))).astype(np.int32)
+    return counts

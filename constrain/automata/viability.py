@@ -43,7 +43,7 @@ def viable(P, A, T, y):
         state = -1
     if state >= 0 and shape >= 0:
         allowed = P[state + D_LABELS] & A[A[A[y + PARENT] + R_REGS] + G_EXTRA] != 0
-        if not allowed or (P[state + D_WORDS] >= 0 and not extra_key_left(P, A, T, y)):
+        if not allowed or not extra_key_left(P, A, T, y):
             state = -1
     A[y + STATE] = state
     if state >= 0:
