@@ -60,6 +60,8 @@ _MOST_SECONDS = 1.0
 """Time of one question at run time; what is not known by then is taken to exist."""
 _SOME_CHARS = 4
 """Free strings of so many more characters are more than any array has items."""
+_MANY_LENGTHS = 1024
+"""More than any array has items."""
 _MOST_TEXTS = 20_000
 """Texts that are looked at before the search is given up, and a new value is taken to exist."""
 
@@ -69,7 +71,7 @@ class Values:
         self.oracle = oracle
         self.completer = Completer(oracle)
         self._layouts: dict[int, tuple[Layout, list[int]]] = {}
-        self._bounded: dict[int, tuple[Lexeme, DFA | None]] = {}
+        self._bounded: dict[tuple[int, int | None], tuple[Lexeme, DFA | None]] = {}
         self._plain: dict[int, tuple[DFA, DFA, bool]] = {}
         self.choices: dict[int, tuple[Node, int, frozenset[object] | None]] = {}
         """Of nodes, how many values were looked for, and the values, if they are fewer (see `places`)."""
@@ -252,7 +254,7 @@ class Values:
             if word.startswith(content):
                 seen.add(word[len(content) :])
                 yield _written(word[len(content) :], node.skin)
-        dfa = self._automaton(node)
+        dfa = self._automaton(node, content)
         if dfa is not None and node.remainders is not None:
             state, remainder = node.remainders.run(dfa, content)
             if state >= 0:
@@ -294,13 +296,17 @@ class Values:
                 texts = (text for text in numerals(value, content) if dfa.accepts(text))
                 yield from islice((text[len(content) :] for text in texts), 1)
 
-    def _automaton(self, node: Lexeme) -> DFA | None:
-        """The automaton of a lexeme, with its bounds on characters. LimitError when it is large."""
+    def _automaton(self, node: Lexeme, content: bytes) -> DFA | None:
+        """The automaton of a lexeme, with its bounds on characters; strings much longer than need be are left out: what
+        is left has more lengths than any array has items. LimitError when it is large.
+        """
         if node.dfa is None or node.dfa.is_empty or (node.min_chars == 0 and node.max_chars is None):
             return None if node.dfa is None or node.dfa.is_empty else node.dfa
-        found = self._bounded.get(id(node))
+        enough = max(node.min_chars, len(content)) // _MANY_LENGTHS * _MANY_LENGTHS + 2 * _MANY_LENGTHS
+        most = node.max_chars if node.max_chars is None else min(node.max_chars, enough)
+        found = self._bounded.get((id(node), most))
         if found is None:
-            found = self._bounded[id(node)] = node, with_length(node.dfa, node.min_chars, node.max_chars)
+            found = self._bounded[id(node), most] = node, with_length(node.dfa, node.min_chars, most)
         return found[1]
 
     def _keys(self, frame: Thread, content: bytes, floor: bytes | None) -> Iterator[bytes]:

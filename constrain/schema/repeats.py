@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from .._errors import LimitError
 from .._limits import check_time
-from ..languages.operations import count_words
+from ..languages.operations import count_words, with_length
 from .counting import counting, distinct, repeating, some_alike
 from .forms import FALSE, NULL, TRUE, Goal, Items, Kind, Members
 from .numbers import Numbers
@@ -34,8 +34,10 @@ _SOME_CHARS = 4
 """Free strings of so many characters are more than any array has items."""
 _MOST_TEXTS = 20_000
 """Texts that are looked at before so many values are taken to exist."""
+_MANY_CHARS = 4096
+"""Strings of so many lengths, too."""
 _MANY = 1 << 40
-"""More numbers than any array has items."""
+"""More values than any array has items."""
 
 _COUNTED = 64
 """Bounds on the items of an array with a prefix up to this are kept in states, others in a register."""
@@ -151,9 +153,15 @@ class Repeats:
             return False
         form = self.normaliser.form(shape.rest)
         others = form.bits or form.objects or form.arrays or form.numbers.values or form.numbers.clauses
-        return not others and all(
-            c.max is None if not c.atoms else c.max is None or c.max <= _LONGEST for c in form.strings.clauses
-        )
+        return not others and all(map(self._fits, form.strings.clauses))
+
+    def _fits(self, clause: Text) -> bool:
+        if not clause.atoms:
+            return clause.max is None
+        if clause.max is not None and clause.max > _LONGEST:
+            return False
+        _, low, high = self.normaliser.lexicon.lexeme(clause)
+        return low <= _LONGEST and (high is None or high <= _LONGEST)
 
     def _may_look_alike(self, shape: Items) -> bool:
         """Whether some item may be a string, an array or an object."""
@@ -205,8 +213,13 @@ class Repeats:
             return clause.max is None or clause.max >= _SOME_CHARS
         if clause.max is not None:
             return False
-        dfa, _, _ = self.normaliser.lexicon.lexeme(clause)
-        return not dfa.is_empty and int(dfa.char_bounds[1][0]) < 0
+        dfa, low, high = self.normaliser.lexicon.lexeme(clause)
+        if dfa.is_empty or int(dfa.char_bounds[1][0]) >= 0:
+            return False
+        if high is None or high >= _MANY_CHARS:
+            return True
+        few = with_length(dfa, low, min(high, low + 2 * _SOME_CHARS), self.normaliser.lexicon.limits)
+        return count_words(few, _MANY) == _MANY
 
     def _endless_object(self, members: Members) -> bool:
         normaliser = self.normaliser
@@ -226,7 +239,8 @@ class Repeats:
             return False
         if items.contains or items.automaton is not None:
             return items.unique is None and self._endless_counting(items)
-        if items.high is None and self.normaliser.emptiness.inhabited(items.rest):
+        inhabited = self.normaliser.emptiness.inhabited
+        if items.high is None and all(map(inhabited, (*items.prefix, items.rest))):
             return items.unique is None or self.endless(items.rest)
         return any(self.endless(items.item(i)) for i in range(items.low))
 

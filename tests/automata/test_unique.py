@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import random
+import re
+from itertools import product
 from typing import Any
 
 import pytest
@@ -193,3 +195,47 @@ def test_zeros_before_a_digit_and_of_exponents_make_no_other_number(
     for byte in begun:
         threads = oracle.advance(threads, byte)
     assert bool(threads) == goes_on
+
+
+@pytest.mark.parametrize("pattern", ["^a?$", "^(a|b)?$", "^[ab]{0,2}$", "^(ab){0,2}$", "^a{1,3}$", "^(?=a).{0,1}$"])
+def test_strings_of_bounded_length_may_be_few(pattern: str) -> None:
+    """Also where the pattern is kept as an automaton without the bound, and a register."""
+    strings = [s for n in range(5) for s in map("".join, product("ab", repeat=n)) if re.search(pattern, s)]
+    items = {"type": "string", "pattern": pattern}
+    for least in range(1, 9):
+        for schema in (
+            {"items": items, "minItems": least},
+            {"contains": items, "minContains": least},
+            {"items": {"anyOf": [items, {"type": "null"}]}, "minItems": least + 1},
+        ):
+            unique = {"type": "array", "uniqueItems": True, **schema}
+            if least > len(strings):
+                with pytest.raises(constrain.UnsatisfiableError):
+                    constrain.compile_json_schema(unique)
+            else:
+                grammar = constrain.compile_json_schema(unique)
+                assert grammar.accepts(constrain.sample(grammar, seed=1, max_bytes=0))
+
+
+@pytest.mark.parametrize("pattern", ["^.{0,100000}$", "^a{0,100000}$", "^a{300,}$"])
+def test_strings_with_a_large_bound_are_many(pattern: str) -> None:
+    schema = {"type": "array", "uniqueItems": True, "items": {"type": "string", "pattern": pattern}, "minItems": 3}
+    grammar = constrain.compile_json_schema(schema, VOCABULARY)
+    text = constrain.sample(grammar, seed=1, max_bytes=0)
+    assert grammar.accepts(text) and grammar.matcher().accept_bytes(text.encode())
+
+
+@pytest.mark.parametrize(
+    "items",
+    [
+        {"type": "array", "prefixItems": [False]},
+        {"type": "array", "prefixItems": [{"type": "boolean"}, False]},
+        {"type": "object", "propertyNames": False},
+        {"type": "object", "properties": {"a": False, "b": {"type": "null"}}, "additionalProperties": False},
+    ],
+    ids=str,
+)
+def test_arrays_and_objects_that_cannot_grow_are_few(items: dict[str, Any]) -> None:
+    for schema in ({"items": items, "minItems": 4}, {"contains": items, "minContains": 4}):
+        with pytest.raises(constrain.UnsatisfiableError):
+            constrain.compile_json_schema({"type": "array", "uniqueItems": True, **schema})
