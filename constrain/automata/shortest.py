@@ -83,14 +83,15 @@ class Completer:
         return self._grown(partial(self._word, node))
 
     def _grown(self, attempt: Callable[[int], Word | None]) -> Word | None:
-        """The result of the least height that gives one; None when a greater height can give no more."""
+        """The result of the least height that gives one. None when a greater height can give no more: on no way down a
+        least derivation is a node met twice, so it is not higher than there are nodes.
+        """
         height = 0
         self._failed.clear()
         while True:
             height += 1
-            known = len(self._words), len(self._failed)
             found = attempt(height)
-            if found is not None or known == (len(self._words), len(self._failed)):
+            if found is not None or height > len(self._words) + len(self._failed):
                 return found
 
     # Nodes and threads -----------------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from constrain.automata.oracle import Oracle
 from constrain.automata.shortest import Completer, completion
 from constrain.languages.operations import ANY_STRING
 from constrain.languages.pattern import compile_pattern
+from constrain.schema import compile_schema
 
 from .grammars import INTEGER, LITERALS, STRING, SYMBOLS, random_node
 
@@ -137,3 +138,16 @@ def test_a_node_without_a_finite_word_is_a_dead_end() -> None:
     assert completion(oracle, oracle.start()) is None
     loop.shape = ArrayShape(rest=Union((loop, STRING)), min_items=1)
     assert completion(oracle, oracle.start()) == b'[""]'
+
+
+@pytest.mark.parametrize("whitespace", ["[ ]{0,2}", "flexible", "compact"])
+def test_what_is_needed_may_lie_deeper_than_all_that_is_new(whitespace: str) -> None:
+    """The search goes on through heights at which it meets no other node."""
+    contained = {"enum": [[{"b": None}, -11], [{"a": 13, "ab": True}, []]]}
+    oracle = Oracle(compile_schema({"type": "array", "contains": contained}, whitespace=whitespace)[0])
+    for begun in (b"", b"[", b"[0"):
+        threads = oracle.start()
+        for byte in begun:
+            threads = oracle.advance(threads, byte)
+        rest = completion(oracle, threads)
+        assert rest is not None and oracle.accepts(begun + bytes(rest))

@@ -148,7 +148,7 @@ def test_what_is_refused_fails_the_check_and_is_listed(command: Command) -> None
 
 def test_a_long_integer_is_read_and_named_by_its_length(command: Command) -> None:
     code, out, err = command(b'{"const": ' + b"9" * 6000 + b"}", "--explain")
-    assert code in (0, 1) and "not JSON" not in out + err and "6,000 digits" in out
+    assert code in (0, 1) and "not JSON" not in out + err and "digits or so" in out
 
 
 def test_notes_do_not_fail_the_check(command: Command) -> None:

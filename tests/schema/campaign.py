@@ -25,7 +25,7 @@ from fuzz.judge import Judge
 
 from .families import FAMILIES, block
 
-ORDER = ("typed", "deep", "any", "typed", "arrays", "deep", "any", "mutated")
+ORDER = ("typed", "deep", "any", "few", "arrays", "deep", "any", "mutated")
 
 
 def run_block(family: str, number: int, judge: Judge, seen: set[str]) -> tuple[Counter[str], list[str], list[str]]:

@@ -15,6 +15,7 @@ from hypothesis.errors import UnsatisfiedAssumption
 
 from fuzz.mutate import corpus, mutated
 
+from .few_values import few_values
 from .test_random import SCHEMAS
 from .test_random_arrays import array
 
@@ -315,6 +316,7 @@ FAMILIES: dict[str, Callable[[int], list[Case]]] = {
     "any": lambda number: _examples(SCHEMAS.map(lambda schema: (schema, [])), number),
     "deep": _plain(lambda rng: _Deep(rng).document()),
     "arrays": _plain(array),
+    "few": _plain(few_values),
     "mutated": _plain(lambda rng: mutated(corpus(), rng)),
 }
 """How a block of a family is drawn from its number.
@@ -323,5 +325,6 @@ typed    like hypothesis-jsonschema's schemas, draft 7
 any      any keywords together, few at a time
 deep     definitions, references, and what needs complements, several levels deep
 arrays   uniqueItems and contains
+few      items and members of which there are few
 mutated  the corpus of the fuzzer, changed
 """

@@ -25,7 +25,7 @@ LEAVES: list[Any] = [
     {"type": "object", "properties": {"a": {"enum": [1, 2]}}, "additionalProperties": False},
     {"type": "array", "items": {"type": "boolean"}, "maxItems": 2}, {"enum": [[], [1], {}, 1]},
     {"type": "integer", "minimum": 0, "maximum": 9}, {"enum": ["a", "b", "ab", 1, 2, 3, None, True, [1]]},
-    {"type": "number", "maximum": 0, "multipleOf": 1}, {"type": "number", "minimum": 0, "maximum": 1},
+    {"type": "number", "maximum": 0, "multipleOf": 1},
     {"type": "string", "pattern": "^(a|b)?$"}, {"type": "string", "pattern": "^[ab]{0,2}$", "not": {"const": "a"}},
     {"type": "array", "prefixItems": [{"type": "boolean"}, False]}, {"type": "object", "propertyNames": {"const": "a"}},
     {"multipleOf": 2, "minimum": -3, "oneOf": [{"minimum": 0}, {"multipleOf": 0.5}]},
