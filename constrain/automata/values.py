@@ -9,16 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import islice
 
 from .._errors import LimitError
 from .._limits import check_time, within
-from ..languages.dfa import DFA
-from ..languages.number_values import ENDLESS, ENDLESS_UNLESS_ZERO, is_zero_so_far, signature
-from ..languages.operations import ANY_STRING, intersect, is_subset, with_length
-from ..languages.pattern import compile_pattern
-from .diagrams import completable
+from .endlessness import is_endless
 from .grammar import (
     NOWHERE,
     SYMBOL,
@@ -35,6 +30,7 @@ from .grammar import (
     Union,
     resolve,
 )
+from .lexeme_texts import LexemeTexts, written
 from .oracle import (
     Items,
     Members,
@@ -49,8 +45,8 @@ from .oracle import (
     value_of,
 )
 from .places import Places
-from .shortest import Completer, spelled
-from .spellings import numerals, spellings, words_of
+from .shortest import Completer
+from .spellings import spellings, words_of
 
 __all__ = ["Values"]
 
@@ -58,10 +54,6 @@ _HEIGHT = 16
 """How deep the values that are looked at are nested."""
 _MOST_SECONDS = 1.0
 """Time of one question at run time; what is not known by then is taken to exist."""
-_SOME_CHARS = 4
-"""Free strings of so many more characters are more than any array has items."""
-_MANY_LENGTHS = 1024
-"""More than any array has items."""
 _MOST_TEXTS = 20_000
 """Texts that are looked at before the search is given up, and a new value is taken to exist."""
 
@@ -71,8 +63,7 @@ class Values:
         self.oracle = oracle
         self.completer = Completer(oracle)
         self._layouts: dict[int, tuple[Layout, list[int]]] = {}
-        self._bounded: dict[tuple[int, int | None], tuple[Lexeme, DFA | None]] = {}
-        self._plain: dict[int, tuple[DFA, DFA, bool]] = {}
+        self._lexemes = LexemeTexts(self.completer)
         self.choices: dict[int, tuple[Node, int, frozenset[object] | None]] = {}
         """Of nodes, how many values were looked for, and the values, if they are fewer (see `places`)."""
 
@@ -99,7 +90,7 @@ class Values:
         shape, registers = frame.array
         if registers.equal != NOWHERE:
             return not self._must_repeat(frame) or self._first(self._repeated(thread, frame))
-        if any(map(_is_endless, inner)):
+        if any(map(is_endless, inner)):
             return not shape.tight or self._fits(frame, None)
         if not (registers.values or shape.tight):
             return True
@@ -130,7 +121,7 @@ class Values:
 
     def is_endless(self, thread: Thread) -> bool:
         """Whether infinitely many values can surely still follow in what a thread is in."""
-        return _is_endless(thread)
+        return is_endless(thread)
 
     def words(self, node: Node) -> Iterator[bytes]:
         """Texts of a node, the value of each once."""
@@ -221,9 +212,9 @@ class Values:
                     _, members = parent.object
                     for key in self._keys(parent, begun, None):
                         after = parent._replace(registers=members._replace(emitted=(*members.emitted, key)))
-                        yield head + _written(key[len(begun) :], node.skin), after
+                        yield head + written(key[len(begun) :], node.skin), after
                 else:
-                    for rest in self._texts(node, begun):
+                    for rest in self._lexemes.rests(node, begun):
                         yield head + rest, parent
         else:
             for rest in self._rest(thread, _HEIGHT, None):
@@ -238,7 +229,7 @@ class Values:
                 yield from self._values(alternative, height)
         elif isinstance(node, Lexeme):
             opening = b'"' if node.skin is Skin.JSON_STRING else b""
-            for text in self._texts(node, b""):
+            for text in self._lexemes.rests(node, b""):
                 yield opening + text
         elif isinstance(node, Frame):
             check_time()
@@ -246,68 +237,6 @@ class Values:
                 raise LimitError("max_depth", _HEIGHT, "nesting of the values that may be left")
             registers = Members() if isinstance(node.shape, ObjectShape) else Items()
             yield from self._rest(Thread(node, Place(), registers, None, 0), height, b"")
-
-    def _texts(self, node: Lexeme, content: bytes) -> Iterator[bytes]:
-        """Rests of a lexeme whose content so far is `content`."""
-        seen = set()
-        for word in node.words:
-            if word.startswith(content):
-                seen.add(word[len(content) :])
-                yield _written(word[len(content) :], node.skin)
-        dfa = self._automaton(node, content)
-        if dfa is not None and node.remainders is not None:
-            state, remainder = node.remainders.run(dfa, content)
-            if state >= 0:
-                yield from node.remainders.texts(dfa, state, remainder)
-        elif dfa is not None and (state := dfa.run(content)) >= 0:
-            words = self._numerals(dfa, content) if node.values else self._words(dfa, node.skin, state, content, seen)
-            for rest in words:
-                yield _written(rest, node.skin)
-
-    def _words(self, dfa: DFA, skin: Skin, state: int, content: bytes, taken: set[bytes]) -> Iterator[bytes]:
-        """Rests of the words of an automaton that are not taken; of numbers those that differ in value, or in what may
-        follow.
-        """
-        numbers = dfa.number_values if skin is Skin.RAW else None
-        alike = None if numbers is None else lambda rest, at: signature(content + rest, bool(numbers.counts[at]))
-        return (rest for _, rest in self.completer._paths(dfa, skin).words(state, taken, alike))
-
-    def _numerals(self, dfa: DFA, content: bytes) -> Iterator[bytes]:
-        """Rests of spellings that begin with `content` of an automaton of finitely many numbers, one or two for each:
-        what can be written plainly from there, then what takes an exponent.
-        """
-        known = self._plain.get(id(dfa))
-        if known is None:
-            known = self._plain[id(dfa)] = dfa, intersect(dfa, _plain_numbers()), is_subset(dfa, _plain_numbers())
-        _, plain, is_all = known
-        if plain.is_empty:
-            return
-        paths, seen = self.completer._paths(plain, Skin.RAW), set()
-        state = plain.run(content)
-        if state >= 0:
-            for _, rest in paths.words(state, set()):
-                seen.add(value_of(content + rest))
-                yield rest
-        if is_all:
-            return
-        for _, word in paths.words(0, set()):
-            value = value_of(word)
-            if value not in seen:
-                texts = (text for text in numerals(value, content) if dfa.accepts(text))
-                yield from islice((text[len(content) :] for text in texts), 1)
-
-    def _automaton(self, node: Lexeme, content: bytes) -> DFA | None:
-        """The automaton of a lexeme, with its bounds on characters; strings much longer than need be are left out: what
-        is left has more lengths than any array has items. LimitError when it is large.
-        """
-        if node.dfa is None or node.dfa.is_empty or (node.min_chars == 0 and node.max_chars is None):
-            return None if node.dfa is None or node.dfa.is_empty else node.dfa
-        enough = max(node.min_chars, len(content)) // _MANY_LENGTHS * _MANY_LENGTHS + 2 * _MANY_LENGTHS
-        most = node.max_chars if node.max_chars is None else min(node.max_chars, enough)
-        found = self._bounded.get((id(node), most))
-        if found is None:
-            found = self._bounded[id(node), most] = node, with_length(node.dfa, node.min_chars, most)
-        return found[1]
 
     def _keys(self, frame: Thread, content: bytes, floor: bytes | None) -> Iterator[bytes]:
         """Keys that start with `content` and may follow in an object. floor: all in turn after this one, so that each
@@ -408,7 +337,7 @@ class Values:
         for key in self._keys(moved, b"", floor):
             opening = b'"' if shape.skin is Skin.JSON_STRING else b""
             after = moved._replace(registers=members._replace(emitted=(*members.emitted, key)))
-            yield opening + _written(key, shape.skin), after, (key if key in shape.keys else b"\xff")
+            yield opening + written(key, shape.skin), after, (key if key in shape.keys else b"\xff")
 
     def _options(
         self, call: Call, node: Node, caller: Thread, height: int, floor: bytes
@@ -447,12 +376,6 @@ class _Sizes:
         return True
 
 
-@lru_cache(maxsize=1)
-def _plain_numbers() -> DFA:
-    """Each number plainly, without needless zeros."""
-    return compile_pattern(r"-?(0|[1-9][0-9]*)(\.[0-9]*[1-9])?", search=False)
-
-
 def _returns(call: Call) -> tuple[int, ...]:
     """The states that a call can return to."""
     return (call.returns,) if call.equal is None or call.equal == NOWHERE else (call.returns, call.equal)
@@ -469,57 +392,3 @@ def _is_compared(thread: Thread | None, frame: Thread) -> bool:
             return True
         thread = thread.parent
     return False
-
-
-def _is_endless(thread: Thread) -> bool:
-    """Whether infinitely many values can surely still follow in what a thread is in (the same rules as in
-    endless.py).
-    """
-    node = thread.node
-    if isinstance(node, Lexeme):
-        if node.dfa is None or node.values:
-            return False
-        if node.max_chars is not None:
-            chars = sum(byte & 0xC0 != 0x80 for byte in thread.text.content)
-            return node.dfa is ANY_STRING and not thread.text.escape and node.max_chars - chars >= _SOME_CHARS
-        state, numbers = node.dfa.run(thread.text.content), node.dfa.number_values if node.skin is Skin.RAW else None
-        if state < 0 or numbers is None:
-            return state >= 0 and int(node.dfa.char_bounds[1][state]) < 0
-        endless = numbers.endless[state]
-        return endless == ENDLESS or (endless == ENDLESS_UNLESS_ZERO and not is_zero_so_far(thread.text.content))
-    if not isinstance(node, Frame) or not (thread.layout_state.edges or thread.layout_state.calls):
-        return False
-    if node.shape is None:
-        return _loops(node.layout)[thread.place.state]
-    if isinstance(node.shape, ArrayShape):
-        return node.shape.rest is not None and node.shape.max_items is None and not node.shape.compared
-    if not isinstance(node.shape, ObjectShape):
-        return False
-    shape, members = thread.object
-    if shape.extra is not None and shape.max_members is None and int(shape.extra.char_bounds[1][0]) < 0:
-        labels = range(len(shape.extra_values))
-        if shape.diagram is None or any(completable(shape, members, label=label) for label in labels):
-            return True
-    left = {k for k, endless in zip(shape.keys, shape.endless, strict=False) if endless}
-    return bool(_allowed_keys(shape, members, left)) if left else False
-
-
-@lru_cache(maxsize=256)
-def _loops(layout: Layout) -> tuple[bool, ...]:
-    """Per state of a layout without guards, whether so many calls as one likes can follow: items of an array."""
-    states = layout.states
-    follow = [{target for _, target in state.edges} | {call.returns for call in state.calls} for state in states]
-    reach = [set(targets) for targets in follow]
-    changed = True
-    while changed:
-        changed = False
-        for targets in reach:
-            size = len(targets)
-            targets.update(*[reach[target] for target in targets])
-            changed = changed or len(targets) > size
-    looping = {q for q, state in enumerate(states) if any(q in reach[call.returns] for call in state.calls)}
-    return tuple(not looping.isdisjoint(targets | {q}) for q, targets in enumerate(reach))
-
-
-def _written(rest: bytes, skin: Skin) -> bytes:
-    return spelled(rest) + b'"' if skin is Skin.JSON_STRING else rest
