@@ -25,7 +25,6 @@ from .report import Report
 __all__ = ["Document", "Location", "Scope", "load"]
 
 _SCALARS = frozenset((str, int, float, bool, Decimal, NoneType))
-_UNSIZED = _SCALARS - {str}
 _INDEX = re.compile("0|[1-9][0-9]{0,8}")
 """An array index of a JSON pointer (RFC 6901, section 4), not too long to be one."""
 _ABSOLUTE = re.compile("[A-Za-z][A-Za-z0-9+.-]*://")
@@ -222,7 +221,15 @@ class Document:
         if not fragment:
             target = scope.root
         elif fragment.startswith("/"):
-            target = self._walk(scope, fragment, location, keyword, reference)
+            try:
+                target = self._walk(scope, fragment, location, keyword, reference)
+            except SchemaError:
+                if not reference.startswith("#") or scope is self.root.scope:
+                    raise
+                # schemas are pasted into others with their `$schema` and `id`, and what they refer to is the whole
+                target = self._walk(self.root.scope, fragment, location, keyword, reference)
+                reason = f"{reference!r} is not in the resource {scope.uri!r}: read from the root of the document"
+                self.report.add(location.pointer, keyword, "note", reason)
         else:
             found = scope.anchors.get(fragment)
             if found is None:
@@ -343,7 +350,8 @@ def _loaded(text: str | bytes | bytearray) -> Any:
 
 def _own(schema: Any, limits: Limits) -> Any:
     """A copy that the caller cannot change later; only JSON values may occur in it."""
-    _check_size(schema, limits)
+    if isinstance(schema, dict):
+        _check_size(schema, limits)
     try:
         text = json.dumps(schema)
         copy = json.loads(text) if len(text) <= limits.max_source_bytes else None
@@ -356,17 +364,17 @@ def _own(schema: Any, limits: Limits) -> Any:
 
 def _check_size(schema: Any, limits: Limits) -> None:
     """LimitError where a schema written out is too long: in Python few objects can be in many places."""
-    size, level = 1, [schema]
-    while level:
-        below: list[Any] = []
-        for here in level:
-            if isinstance(here, (dict, list, tuple, str)):
-                size += len(here)
-                if size > limits.max_source_bytes:
-                    raise LimitError("max_source_bytes", limits.max_source_bytes, "values in the schema")
-                if not isinstance(here, str):
-                    below += here.values() if isinstance(here, dict) else here
-        level = [value for value in below if type(value) not in _UNSIZED]
+    size, todo = 1, [schema]
+    for here in todo:  # grows while it is read
+        size += len(here)
+        for value in here.values() if isinstance(here, dict) else here:
+            kind = type(value)
+            if kind is str:
+                size += len(value)
+            elif kind is dict or kind is list or (kind not in _SCALARS and isinstance(value, (dict, list, tuple))):
+                todo.append(value)
+        if size > limits.max_source_bytes:
+            raise LimitError("max_source_bytes", limits.max_source_bytes, "values in the schema")
 
 
 def _own_by_steps(schema: Any, limits: Limits) -> Any:

@@ -472,6 +472,26 @@ def test_an_embedded_resource_is_named_as_its_own_draft_says(
     assert accepts(schema, good) and not accepts(schema, bad)
 
 
+def test_a_pasted_resource_may_refer_to_the_document_that_it_was_pasted_into() -> None:
+    account = {
+        "$schema": DRAFT_4,
+        "id": "schemata/account",
+        "definitions": {"name": {"type": "string"}},
+        "properties": {
+            "name": {"$ref": "#/definitions/account/definitions/name"},
+            "own": {"$ref": "#/definitions/name"},
+        },
+    }
+    schema = {"definitions": {"account": account}, "properties": {"account": {"$ref": "#/definitions/account"}}}
+    assert accepts(schema, {"account": {"name": "a", "own": "b"}})
+    assert not accepts(schema, {"account": {"name": 1}}) and not accepts(schema, {"account": {"own": 1}})
+    _, report = compile_schema(schema)
+    assert [note.keyword for note in report.having("note") if "read from the root" in note.reason] == ["$ref"]
+    account["properties"]["lost"] = {"$ref": "#/definitions/nowhere"}
+    with pytest.raises(errors.SchemaError, match="nothing at 'nowhere'"):
+        compile_schema(schema)
+
+
 def test_addresses_without_a_base_are_normalised() -> None:
     for reference in ("./x/../r", "../r", "r", "./r#", "x/./../r"):
         schema = {"items": {"$ref": reference}, "$defs": {"r": {"$id": "r", "type": "integer"}}}
