@@ -47,6 +47,7 @@ ANY_INPUT = (1 << at.SYMBOL + 1) - 1  # all bytes, and bit SYMBOL for symbols
 _numbers = count(1)
 WIDE = 48  # states that go on with at least so many bytes deserve a ready mask
 MANY_WORDS = 1 << 24  # word counts saturate here
+MOST_JUDGED = 1024  # states of an automaton of numbers whose values are told to be finitely many or not when it is encoded
 _MOST_COMPARED = 1024
 _QUOTE = ord('"')
 SPACES = 1 << 0x20 | 1 << 0x09 | 1 << 0x0A | 1 << 0x0D
@@ -413,8 +414,9 @@ class Program:
         rows[:, at.D_WORDS] = _word_counts(dfa) if count_words else -1
         rows[:, at.D_LABELS] = _labels_ahead(dfa) if count_words and dfa.labels.max() < MANY_LABELS else -1
         if skin is Skin.RAW and not count_words:
-            numbers = dfa.number_values if most.min() < 0 else None
-            rows[:, at.D_LABELS] = most < 0 if numbers is None else numbers.endless
+            # of large automata the interpreter is asked, where items are compared
+            numbers = dfa.number_values if n <= MOST_JUDGED and most.min() < 0 else None
+            rows[:, at.D_LABELS] = (most < 0) & (n <= MOST_JUDGED) if numbers is None else numbers.endless
         rows[:, at.D_COUNTS] = -1 if counts is None else counted + np.arange(n) * counts.shape[1]
         wide = (dfa.table >= 0)[:, dfa.classes].sum(axis=1) >= WIDE
         rows[:, at.D_MASK] = -1
