@@ -130,8 +130,8 @@ def move(P, A, C, n, node, state, regs, parent, level):
 @kernel("P A C T i i -> i")
 def read_frame(P, A, C, T, n, byte):
     """A frame reads whitespace, takes its edges and makes its calls. Returns the scratch count."""
-    row = A_SCRATCH + n * CW
-    node, state = A[row + NODE], A[row + STATE]
+    row = A_SCRATCH + n * CW  # what is pushed takes its place
+    node, state, called = A[row + NODE], A[row + STATE], A[row + CALLED]
     regs, parent, level = A[row + REGS], A[row + PARENT], A[row + LEVEL]
     newlines_most = P[state + S_NEWLINES]
     if newlines_most >= 0 and (byte == 32 or byte == 10 or byte == 13 or byte == 9):
@@ -150,7 +150,7 @@ def read_frame(P, A, C, T, n, byte):
             n = move(P, A, C, n, node, P[edge + 1], regs, parent, level)
         edge += 2
     call = P[state + S_CALL_LIST]
-    for _ in range(P[state + S_CALLS] if A[row + CALLED] == 0 else 0):
+    for _ in range(P[state + S_CALLS] if called == 0 else 0):
         n = make_call(P, A, T, n, call, node, regs, parent, level, byte)
         call += CALL_SIZE
     if P[state + S_FLAGS] & FLAG_FINAL != 0:

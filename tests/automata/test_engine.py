@@ -110,6 +110,7 @@ def test_masks_equal_the_oracle_on_random_walks(block: int) -> None:
     [
         pytest.param(1275, id="a byte stays in a state, others of its class do not"),
         pytest.param(1410, id="no additional key has a label that may follow"),
+        pytest.param(2056, id="a byte closes a frame, and begins what it calls"),
     ],
 )
 def test_walks_that_once_went_wrong(seed: int) -> None:
