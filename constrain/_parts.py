@@ -41,8 +41,9 @@ def part_compiler() -> Any:
 
     class PartCompiler(CompilerBase):  # type: ignore[misc]
         def define_pipelines(self) -> list[Any]:
-            compiling = self.state
-            compiling.library = Part(compiling.targetctx.codegen(), compiling.func_id.func_qualname)
-            return [DefaultPassBuilder.define_nopython_pipeline(compiling)]
+            state = self.state
+            context, function = state.targetctx, state.func_id
+            state.library = Part(context.codegen(), function.func_qualname)
+            return [DefaultPassBuilder.define_nopython_pipeline(state)]
 
     return PartCompiler

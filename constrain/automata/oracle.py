@@ -625,7 +625,7 @@ def _decode_escape(raw: bytes) -> int | list[tuple[int, int]] | None:
 
 
 def _unit_range(raw: bytes) -> tuple[int, int] | None:
-    """UTF-16 units that `\\uXXXX` can be when its first bytes are `raw`."""
+    """UTF-16 units that an escape of four hexadecimal digits can be when its first bytes are `raw`."""
     if not b"\\u".startswith(raw[:2]) or any(b not in HEX for b in raw[2:]):
         return None
     digits = raw[2:].decode()

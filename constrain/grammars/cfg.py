@@ -23,9 +23,10 @@ from dataclasses import dataclass
 from .._errors import GrammarError, LimitError
 from .._limits import Limits
 from ..automata.grammar import Call, Frame, Layout, LayoutState, Lexeme, Node, Select
+from ..languages.components import components
 from ..schema.report import Report
 from .expressions import Alt, Expr, Ref, Repeat, Seq, fold, references
-from .graphs import components, productive, with_empty_words
+from .graphs import productive, with_empty_words
 from .leaves import Leaves
 from .machines import Letter, Machine, deterministic, letters_of, loop_at_the_end, trimmed, without_empty
 
@@ -117,7 +118,7 @@ class _Compiler:
         if self.start not in self.rules:
             raise GrammarError(f"there is no rule {self.start!r} to start from", self.text, 0 if self.text else None)
         used = {name: [ref.name for ref in references(rule.expr)] for name, rule in self.rules.items()}
-        order = [name for component in components([self.start], used) for name in component]
+        order = [name for component in components([self.start], used.__getitem__) for name in component]
         used_names = set(order)
         for name, rule in self.rules.items():
             if name not in used_names and rule.at is not None:
@@ -140,7 +141,7 @@ class _Compiler:
                 terminals[name] = expr
             found[name] = expr
         used = {name: [ref.name for ref in references(expr)] for name, expr in found.items()}
-        return {name: found[name] for component in components([self.start], used) for name in component}
+        return {name: found[name] for component in components([self.start], used.__getitem__) for name in component}
 
     # Left recursion --------------------------------------------------------------------------------------------------
 
@@ -149,7 +150,7 @@ class _Compiler:
             name: [letter for letter in machine.edges[0] if isinstance(letter, str)]
             for name, machine in self.machines.items()
         }
-        for component in components(list(self.machines), corners):
+        for component in components(self.machines, corners.__getitem__):
             if len(component) > 1 or component[0] in corners[component[0]]:
                 self.solve(component)
 
@@ -205,7 +206,7 @@ class _Compiler:
 
     def keep_reachable(self) -> None:
         used = {name: [x for x in letters_of(m) if isinstance(x, str)] for name, m in self.machines.items()}
-        kept = {name for component in components([self.start], used) for name in component}
+        kept = {name for component in components([self.start], used.__getitem__) for name in component}
         self.machines = {name: machine for name, machine in self.machines.items() if name in kept}
 
     def chosen(self) -> set[str]:

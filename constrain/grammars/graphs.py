@@ -1,4 +1,4 @@
-"""What machines say about each other: which rules have words, which may be empty, which lead to each other."""
+"""What machines say about each other: which rules have words, which may be empty."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from .machines import Machine, letters_of
 
-__all__ = ["components", "productive", "with_empty_words"]
+__all__ = ["productive", "with_empty_words"]
 
 
 def with_empty_words(machines: Mapping[str, Machine]) -> set[str]:
@@ -73,41 +73,3 @@ def _fixpoint(machines: Mapping[str, Machine], holds: Callable[[str, set[str]], 
                     waiting.add(user)
                     todo.append(user)
     return found
-
-
-def components(starts: list[str], edges: Mapping[str, list[str]]) -> list[list[str]]:
-    """Strongly connected components of what `starts` lead to, each after those that it leads to (Tarjan)."""
-    numbers: dict[str, int] = {}
-    low: dict[str, int] = {}
-    stack: list[str] = []
-    on_stack: set[str] = set()
-    result: list[list[str]] = []
-    for first in starts:
-        if first in numbers:
-            continue
-        numbers[first] = low[first] = len(numbers)
-        stack.append(first)
-        on_stack.add(first)
-        todo = [(first, iter(edges[first]))]
-        while todo:
-            name, following = todo[-1]
-            for other in following:
-                if other not in numbers:
-                    numbers[other] = low[other] = len(numbers)
-                    stack.append(other)
-                    on_stack.add(other)
-                    todo.append((other, iter(edges[other])))
-                    break
-                if other in on_stack:
-                    low[name] = min(low[name], numbers[other])
-            else:
-                todo.pop()
-                if todo:
-                    low[todo[-1][0]] = min(low[todo[-1][0]], low[name])
-                if low[name] == numbers[name]:
-                    component: list[str] = []
-                    while not component or component[-1] != name:
-                        component.append(stack.pop())
-                    on_stack.difference_update(component)
-                    result.append(component[::-1])
-    return result

@@ -8,12 +8,12 @@ and if they are not.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .components import components
 from .dfa import DFA
 
 __all__ = ["ENDLESS", "ENDLESS_UNLESS_ZERO", "NumberValues", "is_zero_so_far", "number_values", "signature"]
@@ -57,9 +57,9 @@ def number_values(dfa: DFA) -> NumberValues | None:
             if target >= 0:
                 to[target] = to.get(target, 0) | kind
         edges.append(to)
-    components = list(_components(edges))
-    found = _Flags(edges, _places(edges, components))
-    for component in components:
+    parts = components(range(len(edges)), edges.__getitem__)
+    found = _Flags(edges, _places(edges, parts))
+    for component in parts:
         found.settle(component)
     return NumberValues(np.array(found.endless, np.uint8), np.array(found.counts, bool))
 
@@ -103,10 +103,10 @@ class _Flags:
             self.loops[state], self.powers[state] = loops, powers
 
 
-def _places(edges: list[dict[int, int]], components: list[list[int]]) -> list[int]:
+def _places(edges: list[dict[int, int]], parts: list[list[int]]) -> list[int]:
     """Where in a number each state is; the latest place where it may be in two."""
     places = [_WHOLE] * len(edges)
-    for component in reversed(components):
+    for component in reversed(parts):
         place = max(places[state] for state in component)
         for state in component:
             places[state] = place
@@ -114,39 +114,6 @@ def _places(edges: list[dict[int, int]], components: list[list[int]]) -> list[in
                 reached = _POWER if kind & _EXPONENT else _FRACTION if kind & _POINT else place
                 places[target] = max(places[target], reached)
     return places
-
-
-def _components(edges: list[dict[int, int]]) -> Iterator[list[int]]:
-    """Strongly connected components, successors first (Tarjan)."""
-    order: dict[int, int] = {}
-    low, path, on_path = [0] * len(edges), list[int](), set[int]()
-    for root in range(len(edges)):
-        if root in order:
-            continue
-        todo = [(root, iter(edges[root]))]
-        order[root] = low[root] = len(order)
-        path.append(root)
-        on_path.add(root)
-        while todo:
-            state, targets = todo[-1]
-            for target in targets:
-                if target not in order:
-                    order[target] = low[target] = len(order)
-                    path.append(target)
-                    on_path.add(target)
-                    todo.append((target, iter(edges[target])))
-                    break
-                if target in on_path:
-                    low[state] = min(low[state], order[target])
-            else:
-                todo.pop()
-                if todo:
-                    low[todo[-1][0]] = min(low[todo[-1][0]], low[state])
-                if low[state] == order[state]:
-                    at = path.index(state)
-                    yield path[at:]
-                    on_path.difference_update(path[at:])
-                    del path[at:]
 
 
 def is_zero_so_far(text: bytes) -> bool:

@@ -1,6 +1,6 @@
 r"""Reader of pattern texts: ECMA-262 (2025, `u` semantics, as JSON Schema asks for) and Python's `re`.
 
-The ECMA dialect reads code points, takes surrogate pairs of \uXXXX as one, and keeps the leniencies of Annex B that
+The ECMA dialect reads code points, takes surrogate pairs of escapes as one, and keeps the leniencies of Annex B that
 real schemas rely on: identity escapes of punctuation, literal ] { }, a class escape as the end of a range. Groups nest
 without recursion. What is not regular, or would silently mean something else, is a GrammarError at its position.
 """

@@ -70,6 +70,6 @@ class GgufFile:
             raise ModelError(f"{self.path}: tensor {name!r} has shape {actual}, expected {shape}")
         try:
             data = gguf.quants.dequantize(stored.data, stored.tensor_type)
-        except NotImplementedError as error:
+        except NotImplementedError as error:  # what gguf raises for a type that it cannot read
             raise ModelError(f"{self.path}: tensor {name!r} is stored as {stored.tensor_type.name}: {error}") from error
         return np.ascontiguousarray(data, dtype=np.float32)
