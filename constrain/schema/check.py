@@ -56,11 +56,8 @@ def scan(document: Document) -> None:
     state = _Scan(document)
     document.scan = state.drain
     state.drain(document.root)
-    for (
-        location,
-        keyword,
-    ) in state.references:  # grows while it is read, without end where each document asks for another
-        check_time()
+    for location, keyword in state.references:  # grows while it is read
+        check_time()  # and without end where each document asks for another
         target = document.resolve(location, keyword)
         if not isinstance(target.schema, bool) and id(target.schema) not in document.locations:
             state.drain(target)
